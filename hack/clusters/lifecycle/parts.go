@@ -1,0 +1,16 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"github.com/flotilla-sh/flotilla/hack/clusters/controlplane"
+	"github.com/flotilla-sh/flotilla/hack/clusters/run"
+)
+
+// parts are brought up in this order and taken down in the opposite one.
+func parts() []run.Part {
+	return []run.Part{
+		controlplane.Part(),
+	}
+}

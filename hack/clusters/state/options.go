@@ -1,0 +1,126 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Components says which of our own components `up` runs.
+const (
+	ComponentsAll  = "all"
+	ComponentsNone = "none"
+)
+
+const maxMembers = 63
+
+var nameRE = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
+
+// Options is what the user asked `up` for.
+type Options struct {
+	// Name of the set of clusters: a DNS label of at most 32 characters.
+	Name string `json:"name"`
+	// Members is the number of member clusters, 1 to 63.
+	Members int `json:"members"`
+	// FakeNodes is the number of simulated nodes of each member, 0 to 1000.
+	FakeNodes int `json:"fakeNodes"`
+	// RealNodes is the number of containerd + kubelet nodes of each member, 0 to 16.
+	RealNodes int `json:"realNodes"`
+	// Zones are the values of topology.kubernetes.io/zone, given to each member's nodes in turn. Never empty.
+	Zones []string `json:"zones"`
+	// Components is ComponentsAll or ComponentsNone.
+	Components string `json:"components"`
+	// Assets is a folder with ready-made programs to take instead of building them; may be empty.
+	Assets string `json:"assets,omitempty"`
+	// OCMBinaries is a folder with Open Cluster Management's own programs to run instead of the stand-in; may be empty.
+	OCMBinaries string `json:"ocmBinaries,omitempty"`
+}
+
+// Validate returns every reason, joined, why the options cannot be used; each names the flag.
+func (o Options) Validate() error {
+	var errs []error
+	if !nameRE.MatchString(o.Name) {
+		errs = append(errs, fmt.Errorf("--name %q: want lower-case letters, digits and '-', at most 32 characters", o.Name))
+	}
+	errs = append(errs,
+		inRange("--members", o.Members, 1, maxMembers),
+		inRange("--fake-nodes", o.FakeNodes, 0, 1000),
+		inRange("--real-nodes", o.RealNodes, 0, 16))
+	if o.Components != ComponentsAll && o.Components != ComponentsNone {
+		errs = append(errs, fmt.Errorf("--components %q: want all or none", o.Components))
+	}
+	return errors.Join(append(errs, validateZones(o.Zones)...)...)
+}
+
+func validateZones(zones []string) []error {
+	if len(zones) == 0 {
+		return []error{errors.New("--zones: want at least one zone")}
+	}
+	var errs []error
+	for i, z := range zones {
+		if z == "" || len(validation.IsValidLabelValue(z)) > 0 {
+			errs = append(errs, fmt.Errorf("--zones: %q is not a label value", z))
+		}
+		if slices.Contains(zones[:i], z) {
+			errs = append(errs, fmt.Errorf("--zones: %q is given twice", z))
+		}
+	}
+	return errs
+}
+
+func inRange(flag string, value, low, high int) error {
+	if value < low || value > high {
+		return fmt.Errorf("%s %d: want %d to %d", flag, value, low, high)
+	}
+	return nil
+}
+
+// Merge returns the options of a repeated `up`: old where the user said nothing (set names the flags given), the new
+// value elsewhere. It is an error to ask for fewer members than there are.
+func Merge(old, asked Options, set func(flag string) bool) (Options, error) {
+	out := old
+	out.Name = asked.Name
+	if set("members") {
+		if asked.Members < old.Members {
+			return out, fmt.Errorf("--members %d: there are %d already and members cannot be taken away; run down first", asked.Members, old.Members)
+		}
+		out.Members = asked.Members
+	}
+	if set("fake-nodes") {
+		out.FakeNodes = asked.FakeNodes
+	}
+	if set("real-nodes") {
+		out.RealNodes = asked.RealNodes
+	}
+	if set("zones") {
+		out.Zones = asked.Zones
+	}
+	if set("components") {
+		out.Components = asked.Components
+	}
+	if set("assets") {
+		out.Assets = asked.Assets
+	}
+	if set("ocm-binaries") {
+		out.OCMBinaries = asked.OCMBinaries
+	}
+	return out, nil
+}
+
+// ParseZones splits a comma-separated list and drops blanks around and between the commas.
+func ParseZones(list string) []string {
+	var zones []string
+	for z := range strings.SplitSeq(list, ",") {
+		if z = strings.TrimSpace(z); z != "" {
+			zones = append(zones, z)
+		}
+	}
+	return zones
+}
