@@ -1,0 +1,11 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 holds the older served version of group apps.kruise.io. Controllers never see
+// it: conversion.go turns its objects into the storage version, apis/apps/v1beta1, and back.
+//
+// +k8s:deepcopy-gen=package
+// +k8s:conversion-gen=github.com/flotilla-sh/flotilla/apis/apps/v1beta1
+// +k8s:openapi-gen=true
+// +groupName=apps.kruise.io
+package v1alpha1
