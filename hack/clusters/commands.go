@@ -56,6 +56,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&o.Components, "components", state.ComponentsAll, "our own components to run: all or none")
 	f.StringVar(&o.Assets, "assets", "", "folder with ready-made programs (kube-apiserver, etcd, …) to take instead of building them")
 	f.StringVar(&o.OCMBinaries, "ocm-binaries", "", "folder with Open Cluster Management's programs to run instead of the stand-in")
+	f.BoolVar(&o.Audit, "audit", false, "log every request to the API servers in logs/CLUSTER-audit.log")
 	return cmd
 }
 

@@ -41,6 +41,8 @@ type Options struct {
 	Assets string `json:"assets,omitempty"`
 	// OCMBinaries is a folder with Open Cluster Management's own programs to run instead of the stand-in; may be empty.
 	OCMBinaries string `json:"ocmBinaries,omitempty"`
+	// Audit makes the API servers log every request (who, what, user agent) to logs/PLANE-audit.log.
+	Audit bool `json:"audit,omitempty"`
 }
 
 // Validate returns every reason, joined, why the options cannot be used; each names the flag.
@@ -107,6 +109,9 @@ func Merge(old, asked Options, set func(flag string) bool) (Options, error) {
 	}
 	if set("assets") {
 		out.Assets = asked.Assets
+	}
+	if set("audit") {
+		out.Audit = asked.Audit
 	}
 	if set("ocm-binaries") {
 		out.OCMBinaries = asked.OCMBinaries
