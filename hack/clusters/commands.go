@@ -20,7 +20,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), imagesCommand(), registryCommand())
 	return root
 }
 

@@ -11,14 +11,13 @@ import (
 	"path/filepath"
 )
 
-// BuildSamples builds the programs of the samples, static and reproducible, into a folder under cache and returns that
-// folder. root is the repository. What Go has in its build cache is not built again.
-func BuildSamples(ctx context.Context, root, cache string) (string, error) {
-	dir := filepath.Join(cache, "samples")
+// BuildSamples builds the programs of the samples, static and reproducible, into dir. root is the repository. Programs
+// that are up to date in dir are left alone.
+func BuildSamples(ctx context.Context, root, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
+		return err
 	}
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dir + string(filepath.Separator)}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
 	for _, p := range programs() {
 		args = append(args, "./hack/clusters/samples/"+p)
 	}
@@ -26,7 +25,7 @@ func BuildSamples(ctx context.Context, root, cache string) (string, error) {
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the sample programs: %w\n%s", err, out)
+		return fmt.Errorf("build the sample programs: %w\n%s", err, out)
 	}
-	return dir, nil
+	return nil
 }

@@ -5,6 +5,7 @@ package lifecycle
 
 import (
 	"github.com/flotilla-sh/flotilla/hack/clusters/controlplane"
+	"github.com/flotilla-sh/flotilla/hack/clusters/registry"
 	"github.com/flotilla-sh/flotilla/hack/clusters/run"
 )
 
@@ -12,5 +13,6 @@ import (
 func parts() []run.Part {
 	return []run.Part{
 		controlplane.Part(),
+		registry.Part(),
 	}
 }
