@@ -104,7 +104,16 @@ type CloneSetUpdateStrategy struct {
 	ScatterStrategy appsv1beta1.UpdateScatterStrategy `json:"scatterStrategy,omitempty"`
 	// inPlaceUpdateStrategy tunes in-place updates.
 	// +optional
-	InPlaceUpdateStrategy *appsv1beta1.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty"`
+	InPlaceUpdateStrategy *InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty"`
+}
+
+// InPlaceUpdateStrategy tunes in-place updates. The image pre-download that v1beta1 has fields for
+// is set by annotations here: apps.kruise.io/image-predownload-*.
+type InPlaceUpdateStrategy struct {
+	// gracePeriodSeconds is how long a pod is kept not ready before its containers change.
+	// Seconds, default 0.
+	// +optional
+	GracePeriodSeconds int32 `json:"gracePeriodSeconds,omitempty"`
 }
 
 // CloneSetStatus is what was seen of a CloneSet.

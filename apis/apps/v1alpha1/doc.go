@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package v1alpha1 holds the older served version of group apps.kruise.io. Controllers never see
-// it: conversion.go turns its objects into the storage version, apis/apps/v1beta1, and back.
+// it: its objects are converted into the storage version, apis/apps/v1beta1, and back. conversion-gen
+// writes what is alike; <kind>_conversion.go holds only the fields that differ.
 //
 // +k8s:deepcopy-gen=package
 // +k8s:conversion-gen=github.com/flotilla-sh/flotilla/apis/apps/v1beta1

@@ -17,8 +17,11 @@ var (
 	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 	// SchemeBuilder collects the functions that add this package to a scheme.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-	// AddToScheme adds the types of this package to a scheme.
-	AddToScheme = SchemeBuilder.AddToScheme
+	// localSchemeBuilder is where the generated conversions register themselves.
+	localSchemeBuilder = &SchemeBuilder
+	// AddToScheme adds the types of this package, and their conversions to and from the storage
+	// version, to a scheme.
+	AddToScheme = localSchemeBuilder.AddToScheme
 )
 
 // Resource qualifies a resource name with this group.

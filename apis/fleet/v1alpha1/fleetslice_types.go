@@ -24,8 +24,7 @@ type FleetSliceSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:items:XPreserveUnknownFields
 	Objects []runtime.RawExtension `json:"objects"`
 	// split holds the replicas of each subset, or of the whole object under the name "".
 	// Absent: the object is a whole copy.
