@@ -1,0 +1,145 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/flotilla-sh/flotilla/internal/features"
+)
+
+// DefaultNamespace is where Flotilla runs unless told otherwise.
+const DefaultNamespace = "flotilla-system"
+
+// Options are the settings every component has.
+type Options struct {
+	// Component is the user agent and the leader election name: flotilla-hub, flotilla-spoke.
+	Component string
+	// Namespace the component runs in: its Lease, Secret and ConfigMaps are there.
+	Namespace string
+	// Kubeconfig file; empty means in-cluster, then KUBECONFIG.
+	Kubeconfig string
+	// MetricsAddr and HealthAddr are host:port; "0" turns the server off.
+	MetricsAddr, HealthAddr string
+	// LeaderElect makes only one replica act. Webhooks run on all.
+	LeaderElect bool
+	// QPS and Burst bound the requests a second to the API server.
+	QPS   float32
+	Burst int
+
+	zap zap.Options
+}
+
+// NewOptions returns the defaults of a component.
+func NewOptions(component string) *Options {
+	return &Options{
+		Component: component, Namespace: envOr("POD_NAMESPACE", DefaultNamespace),
+		MetricsAddr: ":8080", HealthAddr: ":8000", LeaderElect: true, QPS: 200, Burst: 400,
+		zap: zap.Options{TimeEncoder: zapcore.ISO8601TimeEncoder},
+	}
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "kubeconfig file; empty: in-cluster, then $KUBECONFIG")
+	fs.StringVar(&o.Namespace, "namespace", o.Namespace, "namespace of this component's own objects (env POD_NAMESPACE)")
+	fs.StringVar(&o.MetricsAddr, "metrics-addr", o.MetricsAddr, "address of the metrics endpoint; 0 turns it off")
+	fs.StringVar(&o.HealthAddr, "health-probe-addr", o.HealthAddr, "address of /healthz and /readyz; 0 turns it off")
+	fs.BoolVar(&o.LeaderElect, "enable-leader-election", o.LeaderElect, "let only one replica act at a time")
+	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average")
+	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most")
+	features.Gate.AddFlag(fs)
+	zapFlags := flag.NewFlagSet("log", flag.ContinueOnError)
+	o.zap.BindFlags(zapFlags)
+	fs.AddGoFlagSet(zapFlags)
+}
+
+// SetLogger makes the options' logger the one of this process. Call it once, after parsing.
+func (o *Options) SetLogger() {
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
+}
+
+// RESTConfig loads the API server's address and credentials.
+func (o *Options) RESTConfig() (*rest.Config, error) {
+	cfg, err := LoadConfig(o.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	o.Tune(cfg)
+	return cfg, nil
+}
+
+// Tune gives a client configuration this component's user agent and limits.
+func (o *Options) Tune(cfg *rest.Config) {
+	cfg.UserAgent = o.Component
+	cfg.QPS, cfg.Burst = o.QPS, o.Burst
+}
+
+// LoadConfig reads a kubeconfig file; an empty path means in-cluster, then $KUBECONFIG.
+func LoadConfig(path string) (*rest.Config, error) {
+	if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if cfg, err := rest.InClusterConfig(); err == nil {
+			return cfg, nil
+		}
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no API server to talk to (set --kubeconfig, KUBECONFIG, or run in a cluster): %w", err)
+	}
+	return cfg, nil
+}
+
+// Manager builds the manager. Reads wait for this process's own writes to reach the cache, and
+// cached objects carry no managedFields. byObject narrows what is cached.
+func (o *Options) Manager(cfg *rest.Config, scheme *runtime.Scheme, server webhook.Server, byObject map[client.Object]cache.ByObject) (manager.Manager, error) {
+	mgr, err := manager.New(cfg, manager.Options{
+		Scheme:                        scheme,
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: ptr.To(true)}},
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              o.Component,
+		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
+		HealthProbeBindAddress:        o.HealthAddr,
+		WebhookServer:                 server,
+		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
+		Controller:                    config.Controller{MaxConcurrentReconciles: 3, RecoverPanic: ptr.To(true)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, nil
+}
+
+func envOr(name, fallback string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return fallback
+}

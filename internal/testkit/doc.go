@@ -1,0 +1,6 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package testkit starts a real API server for tests, with Flotilla's CRDs, and counts who writes
+// what to it. Tests that use it carry the build tag integration.
+package testkit

@@ -1,0 +1,157 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+const (
+	authorityLife  = 10 * 365 * 24 * time.Hour
+	servingLife    = 365 * 24 * time.Hour
+	renewBefore    = 120 * 24 * time.Hour
+	authorityAhead = 2 * servingLife
+	// backdate allows for clocks that are a little behind ours.
+	backdate = time.Hour
+)
+
+// bundle is what the Secret holds, PEM encoded.
+type bundle struct {
+	authorityCert, authorityKey []byte
+	servingCert, servingKey     []byte
+}
+
+// valid tells whether the serving pair belongs together, is signed by the authority for that host,
+// and stays so for at least renewBefore.
+func (b bundle) valid(host string, now time.Time) error {
+	if _, err := tls.X509KeyPair(b.servingCert, b.servingKey); err != nil {
+		return fmt.Errorf("serving pair: %w", err)
+	}
+	chain, err := cert.ParseCertsPEM(b.servingCert)
+	if err != nil {
+		return fmt.Errorf("serving certificate: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(b.authorityCert) {
+		return errors.New("authority certificate: none found")
+	}
+	_, err = chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now.Add(renewBefore)})
+	return err
+}
+
+// renew returns a bundle for host. It keeps the authority while that outlives the serving
+// certificate by far; a new one is put before the old one, which stays trusted.
+func (b bundle) renew(host string, now time.Time) (bundle, error) {
+	out := b
+	authority, key, err := b.authority(now)
+	if err != nil {
+		if authority, key, err = newAuthority(now); err != nil {
+			return bundle{}, err
+		}
+		if out.authorityKey, err = keyutil.MarshalPrivateKeyToPEM(key); err != nil {
+			return bundle{}, err
+		}
+		out.authorityCert = joinPEM(encodeCert(authority.Raw), firstCert(b.authorityCert))
+	}
+	serving, servingKey, err := newServing(host, authority, key, now)
+	if err != nil {
+		return bundle{}, err
+	}
+	out.servingCert = encodeCert(serving)
+	out.servingKey, err = keyutil.MarshalPrivateKeyToPEM(servingKey)
+	return out, err
+}
+
+// authority returns the newest authority if it can sign for long enough.
+func (b bundle) authority(now time.Time) (*x509.Certificate, crypto.Signer, error) {
+	certs, err := cert.ParseCertsPEM(b.authorityCert)
+	if err != nil {
+		return nil, nil, err
+	}
+	parsed, err := keyutil.ParsePrivateKeyPEM(b.authorityKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok || !key.PublicKey.Equal(certs[0].PublicKey) {
+		return nil, nil, errors.New("authority key and certificate do not belong together")
+	}
+	if now.Add(authorityAhead).After(certs[0].NotAfter) {
+		return nil, nil, errors.New("authority ends soon")
+	}
+	return certs[0], key, nil
+}
+
+func newAuthority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	tmpl, key, err := template("flotilla-webhook-ca", now, authorityLife)
+	if err != nil {
+		return nil, nil, err
+	}
+	tmpl.IsCA, tmpl.BasicConstraintsValid = true, true
+	tmpl.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	if err != nil {
+		return nil, nil, err
+	}
+	parsed, err := x509.ParseCertificate(der)
+	return parsed, key, err
+}
+
+func newServing(host string, authority *x509.Certificate, signer crypto.Signer, now time.Time) ([]byte, *ecdsa.PrivateKey, error) {
+	tmpl, key, err := template(host, now, servingLife)
+	if err != nil {
+		return nil, nil, err
+	}
+	tmpl.KeyUsage = x509.KeyUsageDigitalSignature
+	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	tmpl.DNSNames = []string{"localhost"}
+	if ip := net.ParseIP(host); ip != nil {
+		tmpl.IPAddresses = []net.IP{ip}
+	} else {
+		tmpl.DNSNames = append(tmpl.DNSNames, host)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, authority, key.Public(), signer)
+	return der, key, err
+}
+
+func template(name string, now time.Time, life time.Duration) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(life),
+	}, key, nil
+}
+
+// firstCert keeps one older authority trusted, so that two rotations do not pile up.
+func firstCert(pemData []byte) []byte {
+	certs, err := cert.ParseCertsPEM(pemData)
+	if err != nil || len(certs) == 0 {
+		return nil
+	}
+	return encodeCert(certs[0].Raw)
+}
+
+func joinPEM(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
