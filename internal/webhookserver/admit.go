@@ -1,0 +1,91 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhookserver
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// Defaulting is an admission webhook that fills in defaults. fill gets the object as it is stored,
+// nil at creation, and the object to change.
+func Defaulting[T client.Object](scheme *runtime.Scheme, fill func(old, obj T)) *admission.Webhook {
+	return admission.WithDefaulter[T](scheme, defaulter[T]{admission.NewDecoder(scheme), fill})
+}
+
+type defaulter[T client.Object] struct {
+	decoder admission.Decoder
+	fill    func(old, obj T)
+}
+
+func (d defaulter[T]) Default(ctx context.Context, obj T) error {
+	var old T
+	req, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return err
+	}
+	if len(req.OldObject.Raw) > 0 {
+		old = obj.DeepCopyObject().(T)
+		if err := d.decoder.DecodeRaw(req.OldObject, old); err != nil {
+			return err
+		}
+	}
+	d.fill(old, obj)
+	return nil
+}
+
+// Rules check an object at admission. old is nil at creation. An error means the check itself could
+// not be made.
+type Rules[T client.Object] struct {
+	// Write checks creations and updates.
+	Write func(ctx context.Context, old, obj T) (field.ErrorList, error)
+	// Delete checks deletions; nil lets all pass.
+	Delete func(ctx context.Context, obj T) error
+}
+
+// Validating is an admission webhook that refuses what the rules refuse, naming field and fix.
+func Validating[T client.Object](scheme *runtime.Scheme, rules Rules[T]) *admission.Webhook {
+	return admission.WithValidator[T](scheme, validator[T]{scheme, rules})
+}
+
+type validator[T client.Object] struct {
+	scheme *runtime.Scheme
+	rules  Rules[T]
+}
+
+func (v validator[T]) ValidateCreate(ctx context.Context, obj T) (admission.Warnings, error) {
+	var none T
+	return nil, v.check(ctx, none, obj)
+}
+
+func (v validator[T]) ValidateUpdate(ctx context.Context, old, obj T) (admission.Warnings, error) {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil, nil // finalizers must come off whatever the spec says
+	}
+	return nil, v.check(ctx, old, obj)
+}
+
+func (v validator[T]) ValidateDelete(ctx context.Context, obj T) (admission.Warnings, error) {
+	if v.rules.Delete == nil {
+		return nil, nil
+	}
+	return nil, v.rules.Delete(ctx, obj)
+}
+
+func (v validator[T]) check(ctx context.Context, old, obj T) error {
+	problems, err := v.rules.Write(ctx, old, obj)
+	if err != nil || len(problems) == 0 {
+		return err
+	}
+	kinds, _, err := v.scheme.ObjectKinds(obj)
+	if err != nil {
+		return err
+	}
+	return apierrors.NewInvalid(kinds[0].GroupKind(), obj.GetName(), problems)
+}
