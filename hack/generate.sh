@@ -58,10 +58,20 @@ tool informer-gen --go-header-file $header --versioned-clientset-package $module
   --listers-package $module/generated/listers \
   --output-dir generated/informers --output-pkg $module/generated/informers "${types_pkgs[@]}"
 
-# The manifests. Components without markers so far have no file.
+# The manifests. Components without markers so far have no folder. kustomize takes whole folders only from
+# elsewhere, so each folder lists what is in it.
+list_manifests() {
+  if [[ -d $1 ]]; then
+    (cd "$1" && rm -f kustomization.yaml && "$kustomize" create --autodetect)
+  fi
+}
+kustomize=$(go tool -modfile=go.tools.mod -n kustomize)
 tool controller-gen crd:maxDescLen=512 paths=./apis/... output:crd:dir=generated/manifests/crd
+list_manifests generated/manifests/crd
 for component in hub spoke nodeagent; do
   has_go $component || continue
   tool controller-gen rbac:roleName=flotilla-$component webhook "paths=./$component/..." \
     output:rbac:dir=generated/manifests/rbac/$component output:webhook:dir=generated/manifests/webhook/$component
+  list_manifests generated/manifests/rbac/$component
+  list_manifests generated/manifests/webhook/$component
 done

@@ -41,8 +41,6 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1alpha1.DeploymentTemplateSpecApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("InPlaceUpdateStrategy"):
-		return &appsv1alpha1.InPlaceUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1alpha1.ManualUpdateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):

@@ -28,7 +28,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetTemplateSpec":                           schema_flotilla_apis_apps_v1alpha1_CloneSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetUpdateStrategy":                         schema_flotilla_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DeploymentTemplateSpec":                         schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref),
-		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.InPlaceUpdateStrategy":                          schema_flotilla_apis_apps_v1alpha1_InPlaceUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ManualUpdate":                                   schema_flotilla_apis_apps_v1alpha1_ManualUpdate(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetTemplateSpec":                        schema_flotilla_apis_apps_v1alpha1_StatefulSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.Subset":                                         schema_flotilla_apis_apps_v1alpha1_Subset(ref),
@@ -655,15 +654,15 @@ func schema_flotilla_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref common.Refere
 					},
 					"inPlaceUpdateStrategy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inPlaceUpdateStrategy tunes in-place updates.",
-							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.InPlaceUpdateStrategy"),
+							Description: "inPlaceUpdateStrategy tunes in-place updates. The annotations apps.kruise.io/image-predownload-* stand above its image pre-download fields; objects read in this version have those as annotations only.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy"),
 						},
 					},
 				},
 			},
 		},
 		Dependencies: []string{
-			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.InPlaceUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm", intstr.IntOrString{}.OpenAPIModelName()},
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm", intstr.IntOrString{}.OpenAPIModelName()},
 	}
 }
 
@@ -694,26 +693,6 @@ func schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref common.Refere
 		},
 		Dependencies: []string{
 			"k8s.io/api/apps/v1.DeploymentSpec", v1.ObjectMeta{}.OpenAPIModelName()},
-	}
-}
-
-func schema_flotilla_apis_apps_v1alpha1_InPlaceUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "InPlaceUpdateStrategy tunes in-place updates. The image pre-download that v1beta1 has fields for is set by annotations here: apps.kruise.io/image-predownload-*.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"gracePeriodSeconds": {
-						SchemaProps: spec.SchemaProps{
-							Description: "gracePeriodSeconds is how long a pod is kept not ready before its containers change. Seconds, default 0.",
-							Type:        []string{"integer"},
-							Format:      "int32",
-						},
-					},
-				},
-			},
-		},
 	}
 }
 

@@ -69,7 +69,8 @@ func Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy(
 	}
 	out.Type = v1beta1.CloneSetRollingUpdateStrategyType
 	out.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: podUpdatePolicyOf(in.Type)}
-	return convertFlatToRolling(in, out.RollingUpdate, s)
+	flatToRolling(in, out.RollingUpdate)
+	return nil
 }
 
 // Convert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy folds type and
@@ -78,50 +79,32 @@ func Convert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy(
 	in *v1beta1.CloneSetUpdateStrategy, out *CloneSetUpdateStrategy, s conversion.Scope,
 ) error {
 	if in.RollingUpdate != nil {
-		if err := convertRollingToFlat(in.RollingUpdate, out, s); err != nil {
-			return err
-		}
+		rollingToFlat(in.RollingUpdate, out)
 	}
 	out.Type = flatTypeOf(in)
 	return nil
 }
 
-// Convert_v1beta1_InPlaceUpdateStrategy_To_v1alpha1_InPlaceUpdateStrategy leaves out the pre-download
-// fields: they become annotations of the object.
-func Convert_v1beta1_InPlaceUpdateStrategy_To_v1alpha1_InPlaceUpdateStrategy(
-	in *v1beta1.InPlaceUpdateStrategy, out *InPlaceUpdateStrategy, s conversion.Scope,
-) error {
-	return autoConvert_v1beta1_InPlaceUpdateStrategy_To_v1alpha1_InPlaceUpdateStrategy(in, out, s)
-}
-
-func convertFlatToRolling(in *CloneSetUpdateStrategy, out *v1beta1.RollingUpdateCloneSetStrategy, s conversion.Scope) error {
+func flatToRolling(in *CloneSetUpdateStrategy, out *v1beta1.RollingUpdateCloneSetStrategy) {
 	out.Partition = in.Partition
 	out.MaxUnavailable = in.MaxUnavailable
 	out.MaxSurge = in.MaxSurge
 	out.Paused = in.Paused
 	out.PriorityStrategy = in.PriorityStrategy
 	out.ScatterStrategy = in.ScatterStrategy
-	if in.InPlaceUpdateStrategy == nil {
-		return nil
-	}
-	out.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{}
-	return Convert_v1alpha1_InPlaceUpdateStrategy_To_v1beta1_InPlaceUpdateStrategy(
-		in.InPlaceUpdateStrategy, out.InPlaceUpdateStrategy, s)
+	out.InPlaceUpdateStrategy = in.InPlaceUpdateStrategy
 }
 
-func convertRollingToFlat(in *v1beta1.RollingUpdateCloneSetStrategy, out *CloneSetUpdateStrategy, s conversion.Scope) error {
+func rollingToFlat(in *v1beta1.RollingUpdateCloneSetStrategy, out *CloneSetUpdateStrategy) {
 	out.Partition = in.Partition
 	out.MaxUnavailable = in.MaxUnavailable
 	out.MaxSurge = in.MaxSurge
 	out.Paused = in.Paused
 	out.PriorityStrategy = in.PriorityStrategy
 	out.ScatterStrategy = in.ScatterStrategy
-	if in.InPlaceUpdateStrategy == nil || *in.InPlaceUpdateStrategy == (v1beta1.InPlaceUpdateStrategy{}) {
-		return nil
+	if strategy := in.InPlaceUpdateStrategy; strategy != nil && *strategy != (v1beta1.InPlaceUpdateStrategy{}) {
+		out.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: strategy.GracePeriodSeconds}
 	}
-	out.InPlaceUpdateStrategy = &InPlaceUpdateStrategy{}
-	return Convert_v1beta1_InPlaceUpdateStrategy_To_v1alpha1_InPlaceUpdateStrategy(
-		in.InPlaceUpdateStrategy, out.InPlaceUpdateStrategy, s)
 }
 
 func podUpdatePolicyOf(flat CloneSetUpdateStrategyType) v1beta1.PodUpdateStrategyType {

@@ -102,18 +102,11 @@ type CloneSetUpdateStrategy struct {
 	// scatterStrategy spreads labelled pods over the update order.
 	// +optional
 	ScatterStrategy appsv1beta1.UpdateScatterStrategy `json:"scatterStrategy,omitempty"`
-	// inPlaceUpdateStrategy tunes in-place updates.
+	// inPlaceUpdateStrategy tunes in-place updates. The annotations apps.kruise.io/image-predownload-*
+	// stand above its image pre-download fields; objects read in this version have those as
+	// annotations only.
 	// +optional
-	InPlaceUpdateStrategy *InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty"`
-}
-
-// InPlaceUpdateStrategy tunes in-place updates. The image pre-download that v1beta1 has fields for
-// is set by annotations here: apps.kruise.io/image-predownload-*.
-type InPlaceUpdateStrategy struct {
-	// gracePeriodSeconds is how long a pod is kept not ready before its containers change.
-	// Seconds, default 0.
-	// +optional
-	GracePeriodSeconds int32 `json:"gracePeriodSeconds,omitempty"`
+	InPlaceUpdateStrategy *appsv1beta1.InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty"`
 }
 
 // CloneSetStatus is what was seen of a CloneSet.

@@ -34,8 +34,10 @@ type CloneSetUpdateStrategyApplyConfiguration struct {
 	PriorityStrategy *v1beta1.UpdatePriorityStrategyApplyConfiguration `json:"priorityStrategy,omitempty"`
 	// scatterStrategy spreads labelled pods over the update order.
 	ScatterStrategy *appsv1beta1.UpdateScatterStrategy `json:"scatterStrategy,omitempty"`
-	// inPlaceUpdateStrategy tunes in-place updates.
-	InPlaceUpdateStrategy *InPlaceUpdateStrategyApplyConfiguration `json:"inPlaceUpdateStrategy,omitempty"`
+	// inPlaceUpdateStrategy tunes in-place updates. The annotations apps.kruise.io/image-predownload-*
+	// stand above its image pre-download fields; objects read in this version have those as
+	// annotations only.
+	InPlaceUpdateStrategy *v1beta1.InPlaceUpdateStrategyApplyConfiguration `json:"inPlaceUpdateStrategy,omitempty"`
 }
 
 // CloneSetUpdateStrategyApplyConfiguration constructs a declarative configuration of the CloneSetUpdateStrategy type for use with
@@ -103,7 +105,7 @@ func (b *CloneSetUpdateStrategyApplyConfiguration) WithScatterStrategy(value app
 // WithInPlaceUpdateStrategy sets the InPlaceUpdateStrategy field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the InPlaceUpdateStrategy field is set to the value of the last call.
-func (b *CloneSetUpdateStrategyApplyConfiguration) WithInPlaceUpdateStrategy(value *InPlaceUpdateStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
+func (b *CloneSetUpdateStrategyApplyConfiguration) WithInPlaceUpdateStrategy(value *v1beta1.InPlaceUpdateStrategyApplyConfiguration) *CloneSetUpdateStrategyApplyConfiguration {
 	b.InPlaceUpdateStrategy = value
 	return b
 }

@@ -1,0 +1,87 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+)
+
+// review sends one object to the handler and returns the answer.
+func review(t *testing.T, object, version string) *apiextensionsv1.ConversionResponse {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1alpha1.AddToScheme, appsv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body, err := json.Marshal(apiextensionsv1.ConversionReview{Request: &apiextensionsv1.ConversionRequest{
+		UID: "u", DesiredAPIVersion: version, Objects: []runtime.RawExtension{{Raw: []byte(object)}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	Handler(scheme).ServeHTTP(answer, httptest.NewRequest("POST", Path, bytes.NewReader(body)))
+	got := apiextensionsv1.ConversionReview{}
+	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got.Response
+}
+
+func TestHandlerConvertsBothWays(t *testing.T) {
+	cases := map[string]struct {
+		object, version string
+		path            []string
+		want            string
+	}{
+		"up": {
+			object:  `{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"a"},"spec":{"updateStrategy":{"type":"InPlaceOnly"}}}`,
+			version: "apps.kruise.io/v1beta1",
+			path:    []string{"spec", "updateStrategy", "rollingUpdate", "podUpdatePolicy"}, want: "InPlaceOnly",
+		},
+		"down": {
+			object:  `{"apiVersion":"apps.kruise.io/v1beta1","kind":"UnitedDeployment","metadata":{"name":"a"},"status":{"updatedRevision":"r"}}`,
+			version: "apps.kruise.io/v1alpha1",
+			path:    []string{"status", "updateStatus", "updatedRevision"}, want: "r",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			response := review(t, c.object, c.version)
+			if response.Result.Status != "Success" || len(response.ConvertedObjects) != 1 {
+				t.Fatalf("answer %+v", response.Result)
+			}
+			got := unstructured.Unstructured{}
+			if err := json.Unmarshal(response.ConvertedObjects[0].Raw, &got.Object); err != nil {
+				t.Fatal(err)
+			}
+			if value, _, _ := unstructured.NestedString(got.Object, c.path...); value != c.want {
+				t.Errorf("%v is %q, want %q", c.path, value, c.want)
+			}
+			if got.GetAPIVersion() != c.version || got.GetName() != "a" {
+				t.Errorf("converted to %s %q", got.GetAPIVersion(), got.GetName())
+			}
+		})
+	}
+}
+
+func TestHandlerNamesWhatItCannotConvert(t *testing.T) {
+	response := review(t, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"a"}}`, "apps.kruise.io/v9")
+	if response.Result.Status != "Failure" || !strings.Contains(response.Result.Message, "v9") {
+		t.Errorf("answer %+v", response.Result)
+	}
+}
