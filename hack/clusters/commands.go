@@ -20,7 +20,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), imagesCommand(), registryCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), imagesCommand(), registryCommand(), forwardCommand())
 	return root
 }
 
