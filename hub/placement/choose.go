@@ -1,0 +1,172 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+)
+
+// Input is all that is read to choose clusters.
+type Input struct {
+	// Spec of the FleetPlacement.
+	Spec *fleetv1alpha1.FleetPlacementSpec
+	// Clusters are all ManagedClusters by name.
+	Clusters map[string]Cluster
+	// Holding are the clusters that hold a share now.
+	Holding []string
+	// Placement that spec.placementRef names; nil when there is none.
+	Placement *clusterv1beta1.Placement
+	// Decisions of that Placement: those labelled with its name.
+	Decisions []clusterv1beta1.PlacementDecision
+}
+
+// Selected is one chosen cluster.
+type Selected struct {
+	Cluster
+	// Group is the name of OCM's decision group, "" when there is none.
+	Group string
+	// Frozen says why the cluster may get no more than it has; "" when it may.
+	Frozen string
+}
+
+// Choice is which clusters an object goes to.
+type Choice struct {
+	// Clusters by name.
+	Clusters []Selected
+	// Unknown are names in spec.clusterNames that are no ManagedCluster, sorted.
+	Unknown []string
+	// Left says, for each cluster that is not chosen although it holds a share or was named, why.
+	Left map[string]string
+	// Unresolved says why the clusters cannot be known now; then nothing may be given, moved or taken.
+	Unresolved string
+}
+
+// Names of the chosen clusters, in order.
+func (c Choice) Names() []string {
+	out := make([]string, 0, len(c.Clusters))
+	for _, s := range c.Clusters {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// Choose answers which clusters the spec names. It returns an error when the selector cannot be read.
+func Choose(in Input) (Choice, error) {
+	choice := Choice{Left: map[string]string{}}
+	groups, err := named(in, &choice)
+	if err != nil || choice.Unresolved != "" {
+		return choice, err
+	}
+	kept := keep(in, groups, &choice)
+	for name, group := range groups {
+		cluster, known := in.Clusters[name]
+		switch {
+		case !known:
+			choice.Unknown = append(choice.Unknown, name)
+			choice.Left[name] = "no such ManagedCluster"
+		case cluster.Deleting:
+			choice.Left[name] = "the ManagedCluster is being deleted"
+		case !cluster.Accepted:
+			choice.Left[name] = "the hub has not accepted the cluster"
+		default:
+			choice.Clusters = append(choice.Clusters, Selected{Cluster: cluster, Group: group, Frozen: frozen(cluster, kept[name])})
+		}
+	}
+	slices.SortFunc(choice.Clusters, func(a, b Selected) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(choice.Unknown)
+	return choice, nil
+}
+
+// named returns the clusters which the spec names, with their groups, whether there are such or not.
+func named(in Input, choice *Choice) (map[string]string, error) {
+	groups := map[string]string{}
+	switch {
+	case in.Spec.PlacementRef != nil:
+		choice.Unresolved = unresolved(in.Spec.PlacementRef.Name, in.Placement)
+		for _, d := range in.Decisions {
+			for _, decision := range d.Status.Decisions {
+				if decision.ClusterName != "" {
+					groups[decision.ClusterName] = d.Labels[clusterv1beta1.DecisionGroupNameLabel]
+				}
+			}
+		}
+	case in.Spec.ClusterSelector != nil:
+		selector, err := metav1.LabelSelectorAsSelector(in.Spec.ClusterSelector)
+		if err != nil {
+			return nil, fmt.Errorf("spec.clusterSelector: %w", err)
+		}
+		for name, cluster := range in.Clusters {
+			if cluster.Usable() && selector.Matches(labels.Set(cluster.Labels)) {
+				groups[name] = ""
+			}
+		}
+	default:
+		for _, name := range in.Spec.ClusterNames {
+			groups[name] = ""
+		}
+	}
+	return groups, nil
+}
+
+// unresolved says why decisions cannot be relied upon; "" when they can.
+func unresolved(name string, p *clusterv1beta1.Placement) string {
+	if p == nil {
+		return fmt.Sprintf("there is no Placement %q in this namespace", name)
+	}
+	if c := meta.FindStatusCondition(p.Status.Conditions, clusterv1beta1.PlacementConditionMisconfigured); c != nil && c.Status == metav1.ConditionTrue {
+		return fmt.Sprintf("Placement %q is misconfigured: %s", name, c.Message)
+	}
+	return ""
+}
+
+// isIncomplete tells that fewer decisions were read than the Placement says there are: some are still
+// on their way, so a cluster that is missing is not yet known to be dropped.
+func isIncomplete(in Input, groups map[string]string) bool {
+	return in.Spec.PlacementRef != nil && in.Placement != nil && int(in.Placement.Status.NumberOfSelectedClusters) > len(groups)
+}
+
+// keep adds to groups the clusters that hold a share, are not named any more and are not known to be
+// dropped on purpose. It returns why each was kept.
+func keep(in Input, groups map[string]string, choice *Choice) map[string]string {
+	kept := map[string]string{}
+	incomplete := isIncomplete(in, groups)
+	byOCM := in.Spec.PlacementRef != nil
+	for _, name := range in.Holding {
+		if _, named := groups[name]; named {
+			continue
+		}
+		switch cluster, known := in.Clusters[name]; {
+		case !known:
+			choice.Left[name] = "no such ManagedCluster"
+		case byOCM && cluster.Usable() && cluster.Unreachable:
+			kept[name] = outOfReachWhy
+		case byOCM && cluster.Usable() && incomplete:
+			kept[name] = "not all decisions of the Placement have been read yet"
+		default:
+			choice.Left[name] = "no longer selected"
+		}
+	}
+	for name := range kept {
+		groups[name] = ""
+	}
+	return kept
+}
+
+const outOfReachWhy = "the cluster is out of reach: it keeps what it has and gets no more"
+
+func frozen(c Cluster, kept string) string {
+	if c.Unreachable {
+		return outOfReachWhy
+	}
+	return kept
+}

@@ -1,0 +1,126 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+)
+
+// clusterOnly are the keys that are never kept in the member's copy.
+var clusterOnly = []string{fleetv1alpha1.ClusterKey, fleetv1alpha1.ProviderKey, fleetv1alpha1.ClusterSetKey}
+
+// topology are the keys that are matched on the hub and kept in the member's copy.
+var topology = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
+
+// Term is a node selector term ready to be matched against clusters.
+type Term struct {
+	expressions []corev1.NodeSelectorRequirement
+}
+
+// Verdict is what a term says of one cluster.
+type Verdict struct {
+	// Matches tells whether the cluster is eligible.
+	Matches bool
+	// Why says, when it is not, which requirement fails.
+	Why string
+	// Member is the term for the cluster's own nodes; empty when nothing is left of it.
+	Member corev1.NodeSelectorTerm
+}
+
+// Compile checks a term. It refuses what cannot be evaluated for a cluster; the error names the field
+// within the term.
+func Compile(term corev1.NodeSelectorTerm) (Term, error) {
+	if len(term.MatchFields) > 0 {
+		return Term{}, fmt.Errorf("matchFields: fields of nodes mean nothing for a fleet; use matchExpressions")
+	}
+	for i, e := range term.MatchExpressions {
+		if !isClusterLevel(e.Key) {
+			continue
+		}
+		switch e.Operator {
+		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+			if len(e.Values) == 0 {
+				return Term{}, fmt.Errorf("matchExpressions[%d].values: operator %s of %s needs a value", i, e.Operator, e.Key)
+			}
+		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+			return Term{}, fmt.Errorf("matchExpressions[%d].operator: %s cannot be used with %s, whose values are names", i, e.Operator, e.Key)
+		default:
+			return Term{}, fmt.Errorf("matchExpressions[%d].operator: %q is no operator", i, e.Operator)
+		}
+	}
+	return Term{expressions: term.MatchExpressions}, nil
+}
+
+// Match evaluates the term for a cluster.
+func (t Term) Match(c Cluster) Verdict {
+	var kept []corev1.NodeSelectorRequirement
+	for _, e := range t.expressions {
+		if !isClusterLevel(e.Key) {
+			kept = append(kept, e)
+			continue
+		}
+		matches, member := evaluate(e, c.Values(e.Key))
+		if !matches {
+			return Verdict{Why: fmt.Sprintf("%s is %s, wanted %s", e.Key, list(c.Values(e.Key)), requirement(e))}
+		}
+		if member != nil && !slices.Contains(clusterOnly, e.Key) {
+			kept = append(kept, *member)
+		}
+	}
+	return Verdict{Matches: true, Member: corev1.NodeSelectorTerm{MatchExpressions: kept}}
+}
+
+// evaluate is one row of the truth table: does a cluster with those values match, and what is left for
+// the member (nil: nothing).
+func evaluate(e corev1.NodeSelectorRequirement, values []string) (bool, *corev1.NodeSelectorRequirement) {
+	wanted := func(v string) bool { return slices.Contains(e.Values, v) }
+	both := 0
+	for _, v := range values {
+		if wanted(v) {
+			both++
+		}
+	}
+	switch e.Operator {
+	case corev1.NodeSelectorOpIn:
+		if both == len(values) {
+			return both > 0, nil
+		}
+		narrowed := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !wanted(v) })
+		return both > 0, &corev1.NodeSelectorRequirement{Key: e.Key, Operator: e.Operator, Values: narrowed}
+	case corev1.NodeSelectorOpNotIn:
+		if both == 0 {
+			return true, nil
+		}
+		return both < len(values), &e
+	case corev1.NodeSelectorOpExists:
+		return len(values) > 0, &e
+	default: // DoesNotExist: Compile lets through no other
+		return len(values) == 0, &e
+	}
+}
+
+func isClusterLevel(key string) bool {
+	return slices.Contains(clusterOnly, key) || slices.Contains(topology, key)
+}
+
+func list(values []string) string {
+	if len(values) == 0 {
+		return "unknown"
+	}
+	return strings.Join(values, ",")
+}
+
+func requirement(e corev1.NodeSelectorRequirement) string {
+	if len(e.Values) == 0 {
+		return string(e.Operator)
+	}
+	return fmt.Sprintf("%s (%s)", e.Operator, strings.Join(e.Values, ","))
+}
