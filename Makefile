@@ -1,0 +1,115 @@
+# Copyright The Flotilla Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Two commands are enough to begin: make demo, make test. Everything they need they get themselves.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Name of the local clusters that the clusters-* targets speak of, and how many members they have.
+NAME ?= dev
+MEMBERS ?= 2
+FAKE_NODES ?= 6
+REAL_NODES ?= 0
+ZONES ?= a,b
+# Seconds before one package's tests are given up.
+TEST_TIMEOUT ?= 20m
+# Which tests: a go test -run or ginkgo --focus expression.
+FOCUS ?=
+
+export GOFLAGS ?= -p=2
+CLUSTERS := go run ./hack/clusters
+TOOL := go tool -modfile=go.tools.mod
+COMPONENTS := hub spoke nodeagent
+
+##@ Begin here
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Bring up a hub and two members, run one workload over both, update it in place. REAL=1: real nodes.
+	go run ./hack/demo $(if $(REAL),--real)
+
+.PHONY: demo-down
+demo-down: ## Stop what make demo left running.
+	$(CLUSTERS) down --name demo
+
+.PHONY: test
+test: test-unit test-integration test-e2e ## Run every test: unit, real API server, whole fleets on fake nodes.
+
+##@ Tests
+
+.PHONY: test-unit
+test-unit: ## Run the unit tests: seconds, no cluster.
+	go vet ./...
+	go test -timeout $(TEST_TIMEOUT) $(if $(FOCUS),-run '$(FOCUS)') ./...
+
+.PHONY: test-integration
+test-integration: assets-apiserver ## Run the tests against a real API server.
+	go test -tags integration -p 1 -timeout $(TEST_TIMEOUT) $(if $(FOCUS),-run '$(FOCUS)') $$(git grep -l '^//go:build integration' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+.PHONY: test-e2e
+test-e2e: ## Run the end-to-end tests on fake nodes.
+	go test -tags e2e -timeout 40m ./e2e/... -args --ginkgo.label-filter='!real' --ginkgo.focus='$(FOCUS)'
+
+.PHONY: e2e
+e2e: ## Run all end-to-end tests, those on real nodes too (needs root on Linux).
+	go test -tags e2e -timeout 60m -v ./e2e/... -args --ginkgo.focus='$(FOCUS)'
+
+.PHONY: bench
+bench: assets-apiserver ## Measure the hub with 100 members and 10,000 replicas; table here, JSON in .bench/.
+	go run ./hack/bench
+
+.PHONY: golden
+golden: ## Rewrite the golden rollout logs after a wanted change.
+	go test ./spoke/... ./hub/... -run Golden -update
+
+##@ Code
+
+.PHONY: generate
+generate: ## Regenerate everything under generated/ and every zz_generated file.
+	hack/generate.sh
+
+.PHONY: verify
+verify: ## Regenerate, lint, and fail when anything differs from what is committed.
+	hack/verify.sh
+
+.PHONY: lint
+lint: ## Run the linters.
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: render
+render: ## Print the manifests of every kustomize base and overlay to bin/manifests/.
+	@mkdir -p bin/manifests
+	@for dir in hub spoke nodeagent overlays/dev/hub overlays/dev/member overlays/e2e/hub overlays/e2e/member; do \
+	  $(TOOL) kustomize build kustomize/$$dir > bin/manifests/$${dir//\//-}.yaml && echo bin/manifests/$${dir//\//-}.yaml; done
+
+.PHONY: build
+build: ## Build our programs into bin/.
+	@mkdir -p bin
+	@for c in $(COMPONENTS); do CGO_ENABLED=0 go build -trimpath -o bin/flotilla-$$c ./$$c && echo bin/flotilla-$$c; done
+
+.PHONY: images
+images: build ## Make OCI archives of our programs in bin/images/, without Docker.
+	$(CLUSTERS) images --archive bin/images --binaries bin
+
+##@ Local clusters
+
+.PHONY: clusters-up
+clusters-up: ## Start local clusters: NAME, MEMBERS, FAKE_NODES, REAL_NODES, ZONES.
+	$(CLUSTERS) up --name $(NAME) --members $(MEMBERS) --fake-nodes $(FAKE_NODES) --real-nodes $(REAL_NODES) --zones $(ZONES)
+
+.PHONY: clusters-down
+clusters-down: ## Stop them.
+	$(CLUSTERS) down --name $(NAME)
+
+.PHONY: clusters-status
+clusters-status: ## Show their processes, kubeconfigs and ports.
+	$(CLUSTERS) status --name $(NAME)
+
+.PHONY: assets-apiserver
+assets-apiserver: ## Build kube-apiserver and etcd for tests, once; later runs find them in the cache.
+	$(CLUSTERS) assets etcd kube-apiserver

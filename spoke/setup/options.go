@@ -1,0 +1,31 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// Options are the spoke's own settings.
+type Options struct {
+	// HubKubeconfig is a file with access to the hub; empty: no hub, everything else works the same.
+	HubKubeconfig string
+	// ClusterName is this cluster's name on the hub, and its namespace there.
+	ClusterName string
+}
+
+// AddFlags binds the options to flags.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.HubKubeconfig, "hub-kubeconfig", o.HubKubeconfig, "kubeconfig file of the hub; empty: work without a hub")
+	fs.StringVar(&o.ClusterName, "cluster-name", o.ClusterName, "name of this cluster on the hub; needed with --hub-kubeconfig")
+}
+
+func (o *Options) validate() error {
+	if o.HubKubeconfig != "" && o.ClusterName == "" {
+		return errors.New("--hub-kubeconfig needs --cluster-name, the name of this cluster on the hub")
+	}
+	return nil
+}
