@@ -4,13 +4,12 @@
 package controlplane
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"strconv"
 
 	"github.com/flotilla-sh/flotilla/hack/clusters/pki"
+	"github.com/flotilla-sh/flotilla/hack/clusters/process"
 	"github.com/flotilla-sh/flotilla/hack/clusters/state"
 )
 
@@ -107,14 +106,13 @@ func (p *plane) url(key, path string) string {
 
 // fingerprint stands for the contents of the files.
 func fingerprint(paths ...string) (string, error) {
-	sum := sha256.New()
+	contents := make([][]byte, 0, len(paths))
 	for _, p := range paths {
 		raw, err := os.ReadFile(p)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(sum, "%s %d\n", p, len(raw))
-		sum.Write(raw)
+		contents = append(contents, raw)
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
+	return process.Fingerprint(contents...), nil
 }

@@ -5,6 +5,7 @@ package lifecycle
 
 import (
 	"github.com/flotilla-sh/flotilla/hack/clusters/controlplane"
+	"github.com/flotilla-sh/flotilla/hack/clusters/fakenodes"
 	"github.com/flotilla-sh/flotilla/hack/clusters/realnodes"
 	"github.com/flotilla-sh/flotilla/hack/clusters/registry"
 	"github.com/flotilla-sh/flotilla/hack/clusters/run"
@@ -15,6 +16,7 @@ func parts() []run.Part {
 	return []run.Part{
 		controlplane.Part(),
 		registry.Part(),
+		fakenodes.Part(),
 		realnodes.Part(),
 	}
 }

@@ -75,6 +75,15 @@ type record struct {
 	Offset int64         `json:"offset"` // where this start's output begins in the log
 }
 
+// Fingerprint stands for the contents, for Spec.Fingerprint.
+func Fingerprint(contents ...[]byte) string {
+	sum := sha256.New()
+	for _, c := range contents {
+		fmt.Fprintf(sum, "%d\n%s", len(c), c)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
 // hash is equal for specs that would start the same process.
 func (s Spec) hash() string {
 	raw, err := json.Marshal([]any{s.Path, s.Args, s.Env, s.Dir, s.Fingerprint})

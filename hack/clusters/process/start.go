@@ -45,6 +45,12 @@ func (g *Group) Ensure(ctx context.Context, spec Spec) (started bool, err error)
 	return true, nil
 }
 
+// Runs reports whether the process runs as asked, so that Ensure would leave it alone.
+func (g *Group) Runs(spec Spec) bool {
+	old, err := readRecord(g.recordPath(spec.Name))
+	return err == nil && old.Hash == spec.hash() && old.runs()
+}
+
 // start starts the process and records it. The channel yields once, when the process ends while the tool still runs.
 func (g *Group) start(spec Spec) (record, <-chan error, error) {
 	log, offset, err := openLog(g.LogPath(spec.Name))

@@ -76,3 +76,9 @@ func FakePodCIDR(slot, i int) string { return fmt.Sprintf("%d.%d.0.0/14", 240+sl
 
 // FakePodCIDRs is the range that holds every FakePodCIDR of a slot.
 func FakePodCIDRs(slot int) string { return fmt.Sprintf("%d.0.0.0/8", 240+slot) }
+
+// FakeNodeIP is the address of the n-th simulated node (1 to 1023) of the i-th member, out of the part of the slot's
+// range that no FakePodCIDR takes.
+func FakeNodeIP(slot, i, n int) string {
+	return fmt.Sprintf("%d.%d.%d.%d", 240+slot, i>>4, (i&0xf)<<4|n>>8, n&0xff)
+}

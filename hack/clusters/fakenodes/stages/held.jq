@@ -1,0 +1,1 @@
+[(.status.containerStatuses[]?, .status.initContainerStatuses[]?) | .state.waiting.message // "" | select(startswith("until ")) | .[6:]] | min
