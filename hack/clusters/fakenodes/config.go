@@ -15,12 +15,13 @@ func kwokConfig(nodes int) ([]byte, error) {
 		"apiVersion": "config.kwok.x-k8s.io/v1alpha1",
 		"kind":       "KwokConfiguration",
 		"options": map[string]any{
-			"enableCRDs":               []string{},
-			"manageAllNodes":           false,
-			"nodeLeaseDurationSeconds": leaseSeconds(nodes),
-			"nodeLeaseParallelism":     4,
-			"nodePlayStageParallelism": 4,
-			"podPlayStageParallelism":  16,
+			"enableCRDs":                []string{},
+			"manageAllNodes":            false,
+			"nodeLeaseDurationSeconds":  leaseSeconds(nodes),
+			"nodeLeaseParallelism":      4,
+			"nodePlayStageParallelism":  4,
+			"podPlayStageParallelism":   16,
+			"podsOnNodeSyncParallelism": 4,
 		},
 	}
 	head, err := yaml.Marshal(options)

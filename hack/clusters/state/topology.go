@@ -70,15 +70,10 @@ func APIServiceIP(slot, p int) string {
 	return netip.MustParsePrefix(ServiceCIDR(slot, p)).Addr().Next().String()
 }
 
-// FakePodCIDR is the range of the IPs of the i-th member's simulated pods: 262,144 addresses of the range that is
-// reserved for future use (RFC 1112), so that nobody's network is hidden by it.
-func FakePodCIDR(slot, i int) string { return fmt.Sprintf("%d.%d.0.0/14", 240+slot, i*4) }
+// FakeAddresses is the range that all addresses of simulated nodes and pods are out of: the one reserved for future use
+// (RFC 1112), so that nobody's network is hidden by it. Planes and sets share it, since nothing answers there.
+const FakeAddresses = "240.0.0.0/4"
 
-// FakePodCIDRs is the range that holds every FakePodCIDR of a slot.
-func FakePodCIDRs(slot int) string { return fmt.Sprintf("%d.0.0.0/8", 240+slot) }
-
-// FakeNodeIP is the address of the n-th simulated node (1 to 1023) of the i-th member, out of the part of the slot's
-// range that no FakePodCIDR takes.
-func FakeNodeIP(slot, i, n int) string {
-	return fmt.Sprintf("%d.%d.%d.%d", 240+slot, i>>4, (i&0xf)<<4|n>>8, n&0xff)
-}
+// FakeNodeIP is the address of the n-th simulated node (1 to 1023) of the i-th member, out of 240.0.0.0/8. The pods'
+// addresses, out of 248.0.0.0/5, are made by the stages of package fakenodes.
+func FakeNodeIP(i, n int) string { return fmt.Sprintf("240.%d.%d.%d", i, n>>8, n&0xff) }
