@@ -29,7 +29,7 @@ const (
 )
 
 // wantedNodes are the node objects of the i-th member, by name.
-func wantedNodes(o state.Options, i int) map[string]*corev1.Node {
+func wantedNodes(slot int, o state.Options, i int) map[string]*corev1.Node {
 	nodes := map[string]*corev1.Node{}
 	for n := 1; n <= o.FakeNodes; n++ {
 		name := state.FakeNodeName(i, n)
@@ -43,7 +43,7 @@ func wantedNodes(o state.Options, i int) map[string]*corev1.Node {
 		maps.Copy(labels, state.TopologyLabels(o.Zones, i, n))
 		nodes[name] = &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
-			Status:     nodeStatus(name, state.FakeNodeIP(i, n)),
+			Status:     nodeStatus(name, state.FakeNodeIP(slot, i, n)),
 		}
 	}
 	return nodes

@@ -51,7 +51,7 @@ func ensureMember(ctx context.Context, env *run.Env, i int) error {
 	if err != nil {
 		return err
 	}
-	want := wantedNodes(env.Cluster.Options, i)
+	want := wantedNodes(env.Cluster.Slot, env.Cluster.Options, i)
 	if err := ensureNodes(ctx, client, want); err != nil {
 		return fmt.Errorf("nodes of %s: %w", member, err)
 	}
@@ -108,8 +108,8 @@ func kwokSpec(env *run.Env, i int) (process.Spec, error) {
 			"--config=" + file,
 			"--manage-all-nodes=false",
 			"--manage-nodes-with-label-selector=" + selector,
-			"--cidr=" + state.FakeNodeIP(i, 0) + "/32", // kwok keeps account of pod addresses in it; ours are not its own
-			"--node-ip=" + state.FakeNodeIP(i, 0),
+			"--cidr=" + state.FakeNodeIP(c.Slot, i, 0) + "/32", // kwok keeps account of pod addresses in it; ours are not its own
+			"--node-ip=" + state.FakeNodeIP(c.Slot, i, 0),
 			"--server-address=" + address,
 		},
 		Fingerprint: process.Fingerprint(config),

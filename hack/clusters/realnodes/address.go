@@ -35,7 +35,7 @@ func (p place) path(elements ...string) string {
 }
 
 // addresses is the range all of the set's pods and nodes are in, simulated or not.
-func (p place) addresses() netip.Prefix { return netip.MustParsePrefix(state.FakePodCIDRs(p.slot)) }
+func (p place) addresses() netip.Prefix { return netip.MustParsePrefix(state.Addresses(p.slot)) }
 
 // services is the range of all service IPs of the set.
 func (p place) services() netip.Prefix { return netip.MustParsePrefix(state.ServiceCIDRs(p.slot)) }

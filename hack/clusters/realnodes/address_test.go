@@ -43,12 +43,16 @@ func TestAddressesDoNotCollide(t *testing.T) {
 	}
 }
 
-func TestRealAddressesAreNotThoseOfFakePods(t *testing.T) {
+func TestRealAddressesAreNotThoseOfFakeNodesAndPods(t *testing.T) {
 	for slot := range state.Slots {
 		p := place{slot: slot}
+		if pods := p.address(4 << 16); p.realAddresses().Contains(pods) {
+			t.Fatalf("slot %d: simulated pods have %s and up, real nodes %s", slot, pods, p.realAddresses())
+		}
 		for m := range maxMembers {
-			if fake := netip.MustParsePrefix(state.FakePodCIDR(slot, m+1)); fake.Overlaps(p.realAddresses()) {
-				t.Fatalf("slot %d: fake pods of member %d have %s, real nodes %s", slot, m+1, fake, p.realAddresses())
+			fake := netip.MustParseAddr(state.FakeNodeIP(slot, m+1, 1000))
+			if p.realAddresses().Contains(fake) || !p.addresses().Contains(fake) {
+				t.Fatalf("slot %d: a simulated node of member %d has %s", slot, m+1, fake)
 			}
 		}
 	}

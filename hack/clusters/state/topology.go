@@ -70,10 +70,13 @@ func APIServiceIP(slot, p int) string {
 	return netip.MustParsePrefix(ServiceCIDR(slot, p)).Addr().Next().String()
 }
 
-// FakeAddresses is the range that all addresses of simulated nodes and pods are out of: the one reserved for future use
-// (RFC 1112), so that nobody's network is hidden by it. Planes and sets share it, since nothing answers there.
-const FakeAddresses = "240.0.0.0/4"
+// Addresses is the range of all addresses of nodes and pods, simulated or not, of the set with the given slot. It is
+// part of what is reserved for future use (RFC 1112), so that nobody's network is hidden by it. Those of real nodes and
+// their pods have a second number up to 3, those of simulated pods (which the stages of package fakenodes make) 4 to
+// 254, those of simulated nodes 255.
+func Addresses(slot int) string { return fmt.Sprintf("%d.0.0.0/8", 240+slot) }
 
-// FakeNodeIP is the address of the n-th simulated node (1 to 1023) of the i-th member, out of 240.0.0.0/8. The pods'
-// addresses, out of 248.0.0.0/5, are made by the stages of package fakenodes.
-func FakeNodeIP(i, n int) string { return fmt.Sprintf("240.%d.%d.%d", i, n>>8, n&0xff) }
+// FakeNodeIP is the address of the n-th simulated node (1 to 1000) of the i-th member.
+func FakeNodeIP(slot, i, n int) string {
+	return fmt.Sprintf("%d.255.%d.%d", 240+slot, i<<2|n>>8, n&0xff)
+}
