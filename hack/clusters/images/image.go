@@ -110,7 +110,7 @@ func baseLayer(tools []byte) (v1.Layer, error) {
 		text("etc/group", "root:x:0:\nnobody:x:65534:\n"),
 		program("bin/tools", tools),
 	}
-	for _, name := range []string{"cat", "echo", "env", "false", "rm", "sleep", "touch", "true"} {
+	for _, name := range []string{"cat", "dial", "echo", "env", "false", "rm", "sleep", "touch", "true"} {
 		entries = append(entries, symlink("bin/"+name, "tools"))
 	}
 	return layer(entries...)

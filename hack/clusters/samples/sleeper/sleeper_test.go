@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"path/filepath"
 	"testing"
 	"time"
@@ -25,6 +26,11 @@ func TestParseLength(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
 	steps := []struct {
 		tool string
 		args []string
@@ -38,6 +44,8 @@ func TestTools(t *testing.T) {
 		{tool: "cat", args: []string{file}, fail: true},
 		{tool: "echo", args: []string{"a", "b"}, out: "a b\n"},
 		{tool: "sleep", args: []string{"0"}},
+		{tool: "dial", args: []string{listener.Addr().String()}},
+		{tool: "dial", args: []string{"127.0.0.1:0"}, fail: true},
 		{tool: "true"},
 		{tool: "false", fail: true},
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ var tools = map[string]func(args []string, out stdout) error{
 	"cat":   cat,
 	"env":   func(_ []string, out stdout) error { return lines(out, os.Environ()) },
 	"echo":  func(args []string, out stdout) error { return lines(out, []string{strings.Join(args, " ")}) },
+	"dial":  dial,
 	"touch": touch,
 	"rm":    rm,
 	"true":  func([]string, stdout) error { return nil },
@@ -86,6 +88,18 @@ func rm(paths []string, _ stdout) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// dial fails unless somebody accepts a TCP connection at the address (host:port) within three seconds.
+func dial(args []string, _ stdout) error {
+	if len(args) != 1 {
+		return errors.New("want one argument: host:port")
+	}
+	conn, err := net.DialTimeout("tcp", args[0], 3*time.Second)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 func lines(out stdout, text []string) error {
