@@ -1,0 +1,176 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	// callTimeout bounds every call that only reads.
+	callTimeout = 10 * time.Second
+	// execSlack is what the runtime gets beyond an exec's own time-out to clean up.
+	execSlack = 2 * time.Second
+	// maxMessage is the largest answer taken, the same bound as the kubelet's.
+	maxMessage = 16 << 20
+)
+
+// Client speaks with one runtime over one socket. It is safe for use by many goroutines.
+type Client struct {
+	endpoint string
+	version  Version
+	conn     *grpc.ClientConn
+	runtime  criapi.RuntimeServiceClient
+}
+
+// Dial connects to an endpoint (unix:///path) and asks for its version. The error says what a user can do
+// about it: the socket is not there, nobody listens, or the peer does not serve CRI v1.
+func Dial(ctx context.Context, endpoint string) (*Client, error) {
+	conn, err := grpc.NewClient(endpoint,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithAuthority("localhost"),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			MinConnectTimeout: time.Second,
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: 3 * time.Second},
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
+	}
+	c := &Client{endpoint: endpoint, conn: conn, runtime: criapi.NewRuntimeServiceClient(conn)}
+	if c.version, err = c.Version(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return c, nil
+}
+
+// Close ends the connection; calls under way fail.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Endpoint is the address that was dialled.
+func (c *Client) Endpoint() string { return c.endpoint }
+
+// Runtime is what the runtime said of itself when the connection was made.
+func (c *Client) Runtime() Version { return c.version }
+
+// Version asks the runtime for its name and version; it is also the cheapest sign of life.
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	v, err := c.runtime.Version(ctx, &criapi.VersionRequest{})
+	if err != nil {
+		return Version{}, wrap("Version", err)
+	}
+	return Version{Name: v.GetRuntimeName(), Version: v.GetRuntimeVersion()}, nil
+}
+
+// Container returns one container by its bare ID; ErrNotFound when the runtime does not know it.
+func (c *Client) Container(ctx context.Context, id string) (Container, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	r, err := c.runtime.ContainerStatus(ctx, &criapi.ContainerStatusRequest{ContainerId: id})
+	if err != nil {
+		return Container{}, wrap("ContainerStatus", err)
+	}
+	s := r.GetStatus()
+	return Container{
+		ID:          s.GetId(),
+		Name:        s.GetMetadata().GetName(),
+		Pod:         podRef(s.GetLabels()),
+		State:       stateOf(s.GetState()),
+		StartedAt:   timeOf(s.GetStartedAt()),
+		Annotations: s.GetAnnotations(),
+	}, nil
+}
+
+// Containers lists the containers of the pod with this UID, or of all pods for "", in no certain order.
+func (c *Client) Containers(ctx context.Context, podUID string) ([]Container, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	filter := &criapi.ContainerFilter{}
+	if podUID != "" {
+		filter.LabelSelector = map[string]string{labelPodUID: podUID}
+	}
+	r, err := c.runtime.ListContainers(ctx, &criapi.ListContainersRequest{Filter: filter})
+	if err != nil {
+		return nil, wrap("ListContainers", err)
+	}
+	out := make([]Container, 0, len(r.GetContainers()))
+	for _, s := range r.GetContainers() {
+		out = append(out, Container{
+			ID:          s.GetId(),
+			Name:        s.GetLabels()[labelContainerName],
+			Pod:         podRef(s.GetLabels()),
+			State:       stateOf(s.GetState()),
+			Annotations: s.GetAnnotations(),
+		})
+	}
+	return out, nil
+}
+
+// Sandboxes lists all pod sandboxes, in no certain order.
+func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	r, err := c.runtime.ListPodSandbox(ctx, &criapi.ListPodSandboxRequest{})
+	if err != nil {
+		return nil, wrap("ListPodSandbox", err)
+	}
+	out := make([]Sandbox, 0, len(r.GetItems()))
+	for _, s := range r.GetItems() {
+		out = append(out, Sandbox{ID: s.GetId(), Pod: podRef(s.GetLabels()), Ready: s.GetState() == criapi.PodSandboxState_SANDBOX_READY})
+	}
+	return out, nil
+}
+
+// ExecSync runs a command in a container and waits for its end, at most timeout (whole seconds, at least 1).
+func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (Exec, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout+execSlack)
+	defer cancel()
+	r, err := c.runtime.ExecSync(ctx, &criapi.ExecSyncRequest{
+		ContainerId: id, Cmd: cmd, Timeout: max(1, int64(timeout.Seconds())),
+	})
+	if err != nil {
+		return Exec{}, wrap("ExecSync", err)
+	}
+	return Exec{Stdout: r.GetStdout(), Stderr: r.GetStderr(), ExitCode: r.GetExitCode()}, nil
+}
+
+// WaitLost blocks until the connection breaks, or the runtime fails to answer a sign of life (asked for every
+// period) three times in a row, or ctx ends. It returns why.
+func (c *Client) WaitLost(ctx context.Context, period time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	broken := make(chan struct{})
+	go func() {
+		c.conn.WaitForStateChange(ctx, connectivity.Ready)
+		close(broken)
+	}()
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for misses := 0; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-broken:
+			return fmt.Errorf("%w: connection to %s is %s", ErrUnavailable, c.endpoint, c.conn.GetState())
+		case <-tick.C:
+			if _, err := c.Version(ctx); err == nil {
+				misses = 0
+			} else if misses++; misses == 3 {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cri_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/flotilla-sh/flotilla/nodeagent/cri"
+	"github.com/flotilla-sh/flotilla/nodeagent/cri/crifake"
+)
+
+func dial(t *testing.T) (*cri.Client, *crifake.Runtime) {
+	t.Helper()
+	h := newHost(t)
+	runtime := crifake.New("containerd")
+	h.serve(runtime, "c.sock")
+	client, err := cri.Dial(t.Context(), "unix://"+h.path("c.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client, runtime
+}
+
+func TestReads(t *testing.T) {
+	client, runtime := dial(t)
+	id := runtime.Run(crifake.Container{PodNamespace: "ns", PodName: "p", PodUID: "u", Name: "main", Hash: "1f"})
+	runtime.Run(crifake.Container{PodNamespace: "ns", PodName: "q", PodUID: "v", Name: "main"})
+	want := cri.Container{
+		ID: id, Name: "main", Pod: cri.PodRef{Namespace: "ns", Name: "p", UID: "u"},
+		State: cri.ContainerRunning, Annotations: map[string]string{cri.AnnotationContainerHash: "1f"},
+	}
+	got, err := client.Container(t.Context(), id)
+	if err != nil || got.StartedAt.IsZero() {
+		t.Errorf("Container: started at %v, %v", got.StartedAt, err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(cri.Container{}, "StartedAt")); diff != "" {
+		t.Errorf("Container (-want +got):\n%s", diff)
+	}
+	list, err := client.Containers(t.Context(), "u")
+	if diff := cmp.Diff([]cri.Container{want}, list); err != nil || diff != "" {
+		t.Errorf("Containers: %v (-want +got):\n%s", err, diff)
+	}
+	if all, err := client.Containers(t.Context(), ""); err != nil || len(all) != 2 {
+		t.Errorf("all containers: %v, %v", all, err)
+	}
+	sandboxes, err := client.Sandboxes(t.Context())
+	if err != nil || len(sandboxes) != 2 || !sandboxes[0].Ready {
+		t.Errorf("Sandboxes: %+v, %v", sandboxes, err)
+	}
+}
+
+func TestUnknownContainer(t *testing.T) {
+	client, _ := dial(t)
+	if _, err := client.Container(t.Context(), "gone"); !errors.Is(err, cri.ErrNotFound) {
+		t.Errorf("Container: %v, want ErrNotFound", err)
+	}
+	if _, err := client.ExecSync(t.Context(), "gone", []string{"env"}, time.Second); !errors.Is(err, cri.ErrNotFound) {
+		t.Errorf("ExecSync: %v, want ErrNotFound", err)
+	}
+}
+
+func TestExecSync(t *testing.T) {
+	client, runtime := dial(t)
+	id := runtime.Run(crifake.Container{Name: "main", Env: []string{"A=1", "B=2"}})
+	got, err := client.ExecSync(t.Context(), id, []string{"env"}, 3*time.Second)
+	if err != nil || string(got.Stdout) != "A=1\nB=2\n" || got.ExitCode != 0 {
+		t.Errorf("ExecSync = %+v, %v", got, err)
+	}
+}
