@@ -59,6 +59,9 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ManualUpdate":                                    schema_flotilla_apis_apps_v1beta1_ManualUpdate(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateCloneSetStrategy":                   schema_flotilla_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateStatefulSetStrategy":                schema_flotilla_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerHashes":                          schema_flotilla_apis_apps_v1beta1_RuntimeContainerHashes(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMeta":                            schema_flotilla_apis_apps_v1beta1_RuntimeContainerMeta(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMetaSet":                         schema_flotilla_apis_apps_v1beta1_RuntimeContainerMetaSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetOrdinals":                             schema_flotilla_apis_apps_v1beta1_StatefulSetOrdinals(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy": schema_flotilla_apis_apps_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetScaleStrategy":                        schema_flotilla_apis_apps_v1beta1_StatefulSetScaleStrategy(ref),
@@ -2214,6 +2217,112 @@ func schema_flotilla_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref comm
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UnorderedUpdateStrategy", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_RuntimeContainerHashes(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RuntimeContainerHashes are the hashes of one instance of a container; 0 means not known.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"plainHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "PlainHash is the kubelet's hash of the container's spec at the moment it made this instance.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"extractedEnvFromMetadataHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ExtractedEnvFromMetadataHash is the hash of those environment variables of the running process which come from labels and annotations of the pod; see package internal/containerhash for the function.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"plainHash", "extractedEnvFromMetadataHash"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_RuntimeContainerMeta(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RuntimeContainerMeta is what is known of one instance of a container.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name is the container's name in the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ContainerID is written as in the pod's status: runtime://id. It names the instance that the rest of the entry speaks of.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"restartCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RestartCount is the restart count that the pod's status gave for this instance.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"hashes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Hashes tell from which spec and which metadata this instance was made.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerHashes"),
+						},
+					},
+				},
+				Required: []string{"name", "containerID", "restartCount", "hashes"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerHashes"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_RuntimeContainerMetaSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RuntimeContainerMetaSet is the value of RuntimeContainerMetaKey.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"containers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Containers has one entry for each container of the pod that has an ID, in the order of status.containerStatuses. A container which has not been created yet is absent.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMeta"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"containers"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMeta"},
 	}
 }
 

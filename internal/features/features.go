@@ -24,11 +24,14 @@ const (
 	// Read by spoke/cloneset.
 	PreparingUpdateAsUpdate featuregate.Feature = "PreparingUpdateAsUpdate"
 	// InPlaceUpdateEnvFromMetadata (default on): a label or annotation that a container's env refers
-	// to may change in place, with a restart. Read by spoke/inplace.
+	// to may change in place, with a restart. Read by spoke/inplace and nodeagent/setup.
 	InPlaceUpdateEnvFromMetadata featuregate.Feature = "InPlaceUpdateEnvFromMetadata"
 	// RecreatePodWhenChangeVCTInCloneSetGate (default off): a change of claim templates forbids the
 	// in-place update. Read by spoke/cloneset.
 	RecreatePodWhenChangeVCTInCloneSetGate featuregate.Feature = "RecreatePodWhenChangeVCTInCloneSetGate"
+	// DaemonWatchingPod (default on): the agent of a node watches the pods of the node and reports their
+	// containers. Read by nodeagent/setup.
+	DaemonWatchingPod featuregate.Feature = "DaemonWatchingPod"
 	// TemplateNoDefaults (default off): pod templates are not defaulted at admission. Read by the
 	// webhooks.
 	TemplateNoDefaults featuregate.Feature = "TemplateNoDefaults"
@@ -54,6 +57,7 @@ func newGate() featuregate.MutableFeatureGate {
 		CloneSetPartitionRollback:              off,
 		PreparingUpdateAsUpdate:                off,
 		InPlaceUpdateEnvFromMetadata:           on,
+		DaemonWatchingPod:                      on,
 		RecreatePodWhenChangeVCTInCloneSetGate: off,
 		TemplateNoDefaults:                     off,
 		ResourcesDeletionProtection:            off,

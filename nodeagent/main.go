@@ -1,0 +1,25 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/flotilla-sh/flotilla/nodeagent/setup"
+)
+
+func main() {
+	options := setup.NewOptions()
+	options.AddFlags(pflag.CommandLine)
+	pflag.Parse()
+	options.SetLogger()
+	if err := setup.Run(ctrl.SetupSignalHandler(), options); err != nil {
+		fmt.Fprintln(os.Stderr, "flotilla-nodeagent:", err)
+		os.Exit(1)
+	}
+}

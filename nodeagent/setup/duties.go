@@ -1,0 +1,66 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/featuregate"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/nodeagent/containermeta"
+	"github.com/flotilla-sh/flotilla/nodeagent/cri"
+)
+
+// agent is what the duties are made from.
+type agent struct {
+	mgr     ctrl.Manager
+	runtime *cri.Connector
+	events  events.Publisher
+	options *Options
+	start   time.Time
+}
+
+// duty is one thing the agent does.
+type duty struct {
+	name string
+	// gate must be on for the duty to be added; "" for always.
+	gate featuregate.Feature
+	add  func(context.Context, agent) error
+}
+
+// duties is the table of all of them.
+var duties = []duty{
+	{name: "runtime-notices", add: addRuntimeNotices},
+	{name: "containermeta", gate: features.DaemonWatchingPod, add: addContainerMeta},
+}
+
+func addRuntimeNotices(_ context.Context, a agent) error {
+	return a.mgr.Add(&runtimeNotices{
+		statuses: a.runtime.Subscribe(),
+		events:   a.events,
+		node:     a.options.NodeName,
+		after:    noticeAfter,
+	})
+}
+
+func addContainerMeta(ctx context.Context, a agent) error {
+	// Made now rather than at its first use, so that a read that comes early waits for it.
+	if _, err := a.mgr.GetCache().GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false)); err != nil {
+		return err
+	}
+	return (&containermeta.Reconciler{
+		Client:  a.mgr.GetClient(),
+		Runtime: a.runtime,
+		Events:  a.events,
+		Rules:   containermeta.Rules{Start: a.start, Env: features.Enabled(features.InPlaceUpdateEnvFromMetadata)},
+		Now:     time.Now,
+		Workers: a.options.ContainerMetaWorkers,
+	}).SetupWithManager(a.mgr)
+}

@@ -1,0 +1,211 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build integration
+
+package setup_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/flotilla-sh/flotilla/internal/testkit"
+)
+
+const nodeName = "node-1"
+
+var (
+	server     *testkit.Server
+	cluster    client.Client
+	binary     string
+	kubeconfig string // of a user with the agent's generated role and no other right
+)
+
+func TestNodeAgent(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "nodeagent")
+}
+
+var _ = BeforeSuite(func(ctx context.Context) {
+	SetDefaultEventuallyTimeout(15 * time.Second)
+	server = testkit.Start(GinkgoTB())
+	var err error
+	cluster, err = client.New(server.ConfigFor("test"), client.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	kubeconfig = writeKubeconfig("flotilla-nodeagent")
+	grantRole(ctx, "flotilla-nodeagent")
+
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}
+	Expect(cluster.Create(ctx, node)).To(Succeed())
+	node.Status.NodeInfo.ContainerRuntimeVersion = "containerd://2"
+	Expect(cluster.Status().Update(ctx, node)).To(Succeed())
+	binary, err = gexec.Build("github.com/flotilla-sh/flotilla/nodeagent", "-buildvcs=false")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(gexec.CleanupBuildArtifacts)
+})
+
+// writeKubeconfig writes a kubeconfig that acts as the user, and returns its path.
+func writeKubeconfig(user string) string {
+	cfg := server.Config
+	file := clientcmdapi.NewConfig()
+	file.Clusters["c"] = &clientcmdapi.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
+	file.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: cfg.CertData, ClientKeyData: cfg.KeyData, Impersonate: user}
+	file.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	file.CurrentContext = "x"
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*file, path)).To(Succeed())
+	return path
+}
+
+// grantRole gives the user the role that is generated from the agent's markers.
+func grantRole(ctx context.Context, user string) {
+	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "generated/manifests/rbac/nodeagent/role.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	var role rbacv1.ClusterRole
+	Expect(yaml.UnmarshalStrict(raw, &role)).To(Succeed())
+	Expect(cluster.Create(ctx, &role)).To(Succeed())
+	Expect(cluster.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	})).To(Succeed())
+}
+
+// agent is a running flotilla-nodeagent.
+type agent struct {
+	session *gexec.Session
+	addr    string
+	started time.Time
+}
+
+// startAgent runs the agent with runDir as the host's /run until the spec ends.
+func startAgent(runDir string) *agent {
+	a := &agent{addr: freeAddress(), started: time.Now()}
+	cmd := exec.Command(binary, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug")
+	var err error
+	a.session, err = gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(a.kill)
+	return a
+}
+
+func (a *agent) kill() {
+	a.session.Kill().Wait()
+}
+
+// get returns the status and the body of one of the agent's pages, 0 while it does not serve.
+func (a *agent) get(path string) (int, string) {
+	resp, err := http.Get("http://" + a.addr + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return resp.StatusCode, string(body)
+}
+
+// writes are the agent's requests that write anything but events, since it was started.
+func (a *agent) writes() []testkit.Write {
+	return server.Writes(GinkgoTB(), "flotilla-nodeagent", a.started)
+}
+
+func freeAddress() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// Pods
+
+// newPod creates a pod of a CloneSet on a node, with these containers. The owner does not exist, which nothing
+// here minds.
+func newPod(ctx context.Context, ns, name, node string, containers ...corev1.Container) *corev1.Pod {
+	yes := true
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ns, Name: name, Labels: map[string]string{"version": "v1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "web", UID: "0", Controller: &yes}},
+		},
+		Spec: corev1.PodSpec{NodeName: node, Containers: containers},
+	}
+	Expect(cluster.Create(ctx, pod)).To(Succeed())
+	return pod
+}
+
+func container(name string, env ...corev1.EnvVar) corev1.Container {
+	return corev1.Container{Name: name, Image: "sample:v1", Env: env}
+}
+
+// setStatus plays the kubelet.
+func setStatus(ctx context.Context, pod *corev1.Pod, change func(*corev1.PodStatus)) {
+	base := client.MergeFrom(pod.DeepCopy())
+	change(&pod.Status)
+	version := pod.ResourceVersion
+	Expect(cluster.Status().Patch(ctx, pod, base)).To(Succeed())
+	Expect(pod.ResourceVersion).NotTo(Equal(version), "the change must be one")
+}
+
+func setStatuses(ctx context.Context, pod *corev1.Pod, statuses ...corev1.ContainerStatus) {
+	setStatus(ctx, pod, func(s *corev1.PodStatus) {
+		s.Phase = corev1.PodRunning
+		s.ContainerStatuses = statuses
+	})
+}
+
+func beginUpdate(s *corev1.PodStatus) {
+	s.Conditions = append(s.Conditions, corev1.PodCondition{Type: "InPlaceUpdateReady", Status: corev1.ConditionFalse})
+}
+
+func running(name, id string, restarts int32, started time.Time) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Name: name, ContainerID: "containerd://" + id, RestartCount: restarts, Image: "sample:v1",
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(started)}},
+	}
+}
+
+func waiting(name string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{
+		Name: name, Image: "sample:v1",
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}},
+	}
+}
+
+// reportOf reads the report of a pod, "" when there is none.
+func reportOf(ctx context.Context, pod *corev1.Pod) func() string {
+	return func() string {
+		var now corev1.Pod
+		Expect(cluster.Get(ctx, client.ObjectKeyFromObject(pod), &now)).To(Succeed())
+		return now.Annotations["apps.kruise.io/runtime-containers-meta"]
+	}
+}
+
+func entry(name, id string, restarts int, plain, env uint64) string {
+	return fmt.Sprintf(`{"name":%q,"containerID":"containerd://%s","restartCount":%d,"hashes":{"plainHash":%d,"extractedEnvFromMetadataHash":%d}}`,
+		name, id, restarts, plain, env)
+}
+
+func report(entries ...string) string {
+	return `{"containers":[` + strings.Join(entries, ",") + `]}`
+}
