@@ -6,6 +6,7 @@ package lifecycle
 import (
 	"github.com/flotilla-sh/flotilla/hack/clusters/controlplane"
 	"github.com/flotilla-sh/flotilla/hack/clusters/fakenodes"
+	"github.com/flotilla-sh/flotilla/hack/clusters/ranges"
 	"github.com/flotilla-sh/flotilla/hack/clusters/realnodes"
 	"github.com/flotilla-sh/flotilla/hack/clusters/registry"
 	"github.com/flotilla-sh/flotilla/hack/clusters/run"
@@ -14,6 +15,7 @@ import (
 // parts are brought up in this order and taken down in the opposite one.
 func parts() []run.Part {
 	return []run.Part{
+		ranges.Part(),
 		controlplane.Part(),
 		registry.Part(),
 		fakenodes.Part(),
