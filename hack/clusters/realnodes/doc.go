@@ -20,5 +20,9 @@
 // Nothing leaves the machine. Every pull goes to the set's registry, whatever the image is called. Packets from and to
 // the set's addresses that fit no interface of the set are answered "unreachable". Pods reach the API server of their
 // cluster as the service `kubernetes`, and those of other planes in the same way, through a forwarder that listens at the
-// service's IP. Other service IPs do not answer, as there is no kube-proxy.
+// service's IP. Other service IPs do not answer, as there is no kube-proxy. A pod's hostPort is open at the address of
+// its node alone. There is no DNS.
+//
+// What stays after the last node is gone: the Debian packages, and the kernel settings every kubelet makes at its start
+// (vm.overcommit_memory, kernel.panic and kernel.panic_on_oops).
 package realnodes

@@ -44,8 +44,9 @@ func ensurePackages(ctx context.Context, report *progress.Reporter) error {
 	return errors.Join(aptGet(ctx, "update"), aptGet(ctx, install...))
 }
 
+// aptGet waits for up to five minutes where somebody else is installing something.
 func aptGet(ctx context.Context, args ...string) error {
-	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"--quiet=2"}, args...)...)
+	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"--quiet=2", "--option=DPkg::Lock::Timeout=300"}, args...)...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, out)
