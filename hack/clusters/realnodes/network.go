@@ -17,7 +17,7 @@ import (
 	"github.com/flotilla-sh/flotilla/hack/clusters/state"
 )
 
-// ensureNetwork makes the set's bridge with the addresses of the API servers and nodes, and closes its ranges.
+// ensureNetwork makes the set's bridge with the addresses of the API servers and nodes, and keeps its packets inside.
 func (p place) ensureNetwork(planes int, nodes []node) error {
 	addresses := []netip.Prefix{single(p.bridgeAddress())}
 	for plane := range planes {
@@ -86,8 +86,8 @@ func removeLinks(names ...string) error {
 // table is the set's own routing table, and the priority of the rule that leads to it.
 func (p place) table() int { return 7700 + p.slot }
 
-// ensureRoutes answers "unreachable" to packets to the set's ranges that no interface of the set has, and to packets
-// from its pods and nodes to anywhere else.
+// ensureRoutes answers "unreachable" to packets from the set's pods and nodes to anywhere but its own ranges. What in
+// those ranges is on no interface is closed by package ranges.
 func (p place) ensureRoutes() error {
 	for _, r := range p.routes() {
 		if err := netlink.RouteReplace(&r); err != nil {
@@ -105,12 +105,10 @@ func (p place) ensureRoutes() error {
 	return netlink.RuleAdd(ours)
 }
 
-// routes of the set: those of its own table let the main one decide about its ranges alone.
+// routes of the set's own table: they let the main one decide about the set's ranges alone.
 func (p place) routes() []netlink.Route {
 	everything := netip.MustParsePrefix("0.0.0.0/0")
 	return []netlink.Route{
-		{Dst: ipNet(p.addresses()), Type: unix.RTN_UNREACHABLE, Table: unix.RT_TABLE_MAIN},
-		{Dst: ipNet(p.services()), Type: unix.RTN_UNREACHABLE, Table: unix.RT_TABLE_MAIN},
 		{Dst: ipNet(p.addresses()), Type: unix.RTN_THROW, Table: p.table()},
 		{Dst: ipNet(p.services()), Type: unix.RTN_THROW, Table: p.table()},
 		{Dst: ipNet(everything), Type: unix.RTN_UNREACHABLE, Table: p.table()},
