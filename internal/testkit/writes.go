@@ -31,16 +31,26 @@ type auditEvent struct {
 	ResponseStatus struct{ Code int } `json:"responseStatus"`
 }
 
-// Writes returns the requests since a moment whose user agent starts with the prefix, in order. Leases
-// and events are left out: the one is a heartbeat, the other is for people.
+// Writes returns the requests to this server since a moment whose user agent starts with the prefix.
 func (s *Server) Writes(t TB, userAgentPrefix string, since time.Time) []Write {
 	t.Helper()
-	file, err := os.Open(s.audit)
-	if os.IsNotExist(err) {
-		return nil
-	}
+	out, err := ReadWrites(s.audit, userAgentPrefix, since)
 	if err != nil {
 		t.Fatalf("reading the audit log: %v", err)
+	}
+	return out
+}
+
+// ReadWrites reads an API server's audit log and returns the requests since a moment whose user agent
+// starts with the prefix, in order. Leases and events are left out: the one is a heartbeat, the other
+// is for people. A log that does not exist holds none.
+func ReadWrites(auditLog, userAgentPrefix string, since time.Time) ([]Write, error) {
+	file, err := os.Open(auditLog)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	defer file.Close()
 	var out []Write
@@ -55,12 +65,17 @@ func (s *Server) Writes(t TB, userAgentPrefix string, since time.Time) []Write {
 			out = append(out, w)
 		}
 	}
-	return out
+	return out, scanner.Err()
 }
 
 func (e auditEvent) write() (Write, bool) {
 	resource := e.ObjectRef.Resource
-	if resource == "leases" || resource == "events" {
+	switch e.Verb {
+	case "create", "update", "patch", "delete", "deletecollection":
+	default:
+		return Write{}, false
+	}
+	if resource == "leases" || resource == "events" || resource == "tokenreviews" || resource == "subjectaccessreviews" {
 		return Write{}, false
 	}
 	if e.ObjectRef.Subresource != "" {
