@@ -1,0 +1,163 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package hub
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/e2e/harness"
+)
+
+// kills is how often each program is killed during a scale and an update.
+const kills = 20
+
+var _ = Describe("When a program dies", Label("feature:resilience"), Serial, func() {
+	DescribeTable("a scale and an update lose no pod", func(ctx SpecContext, processes ...string) {
+		ns := namespace(ctx)
+		Expect(fleet.Hub.Create(ctx, web(ns, 12))).To(Succeed())
+		Expect(fleet.Hub.Create(ctx, placement(ns))).To(Succeed())
+		before := untilReady(ctx, ns, 12, imageV1)
+		seed := uint64(GinkgoRandomSeed())
+		random := rand.New(rand.NewPCG(seed, seed))
+		image := imageV1
+		for i := range kills {
+			By(fmt.Sprintf("kill %d", i+1))
+			if i%2 == 0 {
+				if image = imageV2; i%4 == 0 {
+					image = imageV1
+				}
+				change(ctx, ns, setImage(image))
+			} else {
+				change(ctx, ns, setReplicas(12+int32(random.IntN(6))))
+			}
+			pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
+			Expect(fleet.Signal(processes[i%len(processes)], syscall.SIGKILL)).To(Succeed())
+			Expect(fleet.Repair(ctx)).To(Succeed())
+		}
+		change(ctx, ns, setReplicas(12))
+		change(ctx, ns, setImage(imageV2))
+		after := untilReady(ctx, ns, 12, imageV2)
+		for uid, pod := range before {
+			Expect(after).To(HaveKey(uid), "pod %s of the beginning is gone though nobody scaled below 12", pod.Name)
+		}
+		untilSummed(ctx, ns, 12)
+	},
+		Entry("of the hub", SpecTimeout(15*time.Minute), "hub-flotilla-hub"),
+		Entry("of the spokes", SpecTimeout(15*time.Minute), "member-1-flotilla-spoke", "member-2-flotilla-spoke"),
+	)
+
+	It("the hub's API server: members go on, status turns stale, then fresh", func(ctx SpecContext) {
+		ns := namespace(ctx)
+		Expect(fleet.Hub.Create(ctx, web(ns, 8))).To(Succeed())
+		Expect(fleet.Hub.Create(ctx, placement(ns))).To(Succeed())
+		before := untilReady(ctx, ns, 8, imageV1)
+		untilSummed(ctx, ns, 8)
+
+		Expect(fleet.Signal("hub-kube-apiserver", syscall.SIGKILL)).To(Succeed())
+		By("healing in a member meanwhile")
+		lost, err := fleet.Members[0].Pods(ctx, ns, "web")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(fleet.Members[0].Delete(ctx, &lost[0])).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			pods, err := podsOf(ctx, ns)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(harness.CountReady(pods, imageV1)).To(Equal(8))
+			g.Expect(harness.ByUID(pods)).NotTo(HaveKey(lost[0].UID))
+		}).Should(Succeed())
+		Consistently(ctx, func(g Gomega) {
+			pods, err := podsOf(ctx, ns)
+			g.Expect(err).NotTo(HaveOccurred())
+			missing := 0
+			now := harness.ByUID(pods)
+			for uid := range before {
+				if _, ok := now[uid]; !ok {
+					missing++
+				}
+			}
+			g.Expect(missing).To(Equal(1))
+		}, 60*time.Second, time.Second).Should(Succeed())
+
+		Expect(fleet.Repair(ctx)).To(Succeed())
+		Eventually(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionFleetStatusFresh)).Should(Equal("True/Fresh"))
+		untilSummed(ctx, ns, 8)
+	}, SpecTimeout(8*time.Minute))
+
+	It("a member's spoke: its counters are kept and marked stale, then fresh", func(ctx SpecContext) {
+		ns := namespace(ctx)
+		Expect(fleet.Hub.Create(ctx, web(ns, 8))).To(Succeed())
+		Expect(fleet.Hub.Create(ctx, placement(ns))).To(Succeed())
+		untilReady(ctx, ns, 8, imageV1)
+		untilSummed(ctx, ns, 8)
+		Expect(fleet.Signal("member-2-flotilla-spoke", syscall.SIGKILL)).To(Succeed())
+		Eventually(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionFleetStatusFresh)).Should(Equal("False/Stale"))
+		p := &fleetv1alpha1.FleetPlacement{}
+		Expect(fleet.Hub.Get(ctx, keyOf(ns), p)).To(Succeed())
+		Expect(p.Status.ReadyReplicas).To(Equal(int32(8)))
+		Expect(fleet.Repair(ctx)).To(Succeed())
+		Eventually(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionFleetStatusFresh)).Should(Equal("True/Fresh"))
+	}, SpecTimeout(8*time.Minute))
+})
+
+var _ = Describe("At rest", Label("feature:rest"), Serial, func() {
+	It("nobody writes for 60 s", func(ctx SpecContext) {
+		ns := namespace(ctx)
+		Expect(fleet.Hub.Create(ctx, web(ns, 8))).To(Succeed())
+		Expect(fleet.Hub.Create(ctx, placement(ns))).To(Succeed())
+		untilReady(ctx, ns, 8, imageV1)
+		untilSummed(ctx, ns, 8)
+		Eventually(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionFleetProgressing)).Should(HavePrefix("False/"))
+		began := settled(ctx)
+		Consistently(ctx, func() (int, error) {
+			n := 0
+			for _, c := range fleet.All() {
+				writes, err := c.Writes("flotilla-", began)
+				if err != nil {
+					return 0, err
+				}
+				for _, w := range writes {
+					GinkgoWriter.Printf("%s: %+v\n", c.Name, w)
+				}
+				n += len(writes)
+			}
+			return n, nil
+		}, 60*time.Second, 5*time.Second).Should(BeZero())
+	}, SpecTimeout(5*time.Minute))
+})
+
+// settled waits until nothing was written for two seconds and returns when that was.
+func settled(ctx context.Context) time.Time {
+	GinkgoHelper()
+	var since time.Time
+	Eventually(ctx, func() (int, error) {
+		since = time.Now().Add(-2 * time.Second)
+		n := 0
+		for _, c := range fleet.All() {
+			writes, err := c.Writes("flotilla-", since)
+			if err != nil {
+				return 0, err
+			}
+			n += len(writes)
+		}
+		return n, nil
+	}, soon).Should(BeZero())
+	return since
+}
+
+// pause lets a random while pass: the moment of a kill is what this test varies.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
