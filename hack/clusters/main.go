@@ -16,6 +16,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the tool at once
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
 	if err == nil {

@@ -21,7 +21,7 @@ func Down(ctx context.Context, root, name string, report *progress.Reporter) err
 	c, err := state.Load(root, name)
 	if errors.Is(err, state.ErrNone) {
 		report.Printf("%s is not up; nothing to do", name)
-		return nil
+		return os.RemoveAll(state.Dir(root, name)) // logs of an `up` that failed
 	}
 	if err != nil {
 		return err
@@ -39,15 +39,15 @@ func Down(ctx context.Context, root, name string, report *progress.Reporter) err
 	if err := stopEverything(ctx, env); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(c.Dir); err != nil {
+	if err := errors.Join(c.Release(), os.RemoveAll(c.Dir)); err != nil {
 		return err
 	}
 	report.Printf("%s is down; stopped %d processes", name, len(list))
 	return nil
 }
 
-// stopEverything stops all processes of the set, lets each part remove what it left outside the set's folder, and
-// gives ports and slot back. It goes on after errors.
+// stopEverything stops all processes of the set and lets each part remove what it left outside the set's folder. It goes
+// on after errors.
 func stopEverything(ctx context.Context, env *run.Env) error {
 	all := parts()
 	slices.Reverse(all)
@@ -63,7 +63,7 @@ func stopEverything(ctx context.Context, env *run.Env) error {
 			errs = append(errs, named(p, p.Down(ctx, env)))
 		}
 	}
-	return errors.Join(append(errs, env.Cluster.Release())...)
+	return errors.Join(errs...)
 }
 
 func named(p run.Part, err error) error {

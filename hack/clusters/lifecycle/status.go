@@ -4,6 +4,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func Status(root, name string, out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\n", plane, c.Kubeconfig(plane))
 	}
 	if registry, err := os.ReadFile(c.Path("registry")); err == nil {
-		fmt.Fprintf(w, "\nregistry %s\n", registry)
+		fmt.Fprintf(w, "\nregistry %s\n", bytes.TrimSpace(registry))
 	}
 	fmt.Fprintln(w, "\nPORT\tOF")
 	for _, key := range slices.Sorted(maps.Keys(c.Ports)) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,12 +37,13 @@ func Up(ctx context.Context, root string, asked state.Options, set func(string) 
 	if c, err = loadOrNew(root, asked, set); err != nil {
 		return err
 	}
+	fresh := !c.Stored()
 	if err := prepare(c); err != nil {
 		return err
 	}
 	env := environment(c, report)
 	if err := bring(ctx, env); err != nil {
-		return errors.Join(err, undo(ctx, env))
+		return errors.Join(err, undo(ctx, env, fresh))
 	}
 	if n := len(env.Processes.Started()); n == 0 {
 		report.Printf("%s is up; nothing had to be done", c.Options.Name)
@@ -95,9 +97,9 @@ func needs(o state.Options) []string {
 	return names
 }
 
-// undo stops what the failed run started. A set of which nothing runs any more gives its interfaces, ports and slot
-// back too; its folder stays, for the logs.
-func undo(ctx context.Context, env *run.Env) error {
+// undo stops what the failed run started. Of a set that did not exist before, only the logs stay; one of which nothing
+// else runs gives its interfaces back and keeps its data for the next `up`.
+func undo(ctx context.Context, env *run.Env, fresh bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	started := env.Processes.Started()
@@ -111,7 +113,23 @@ func undo(ctx context.Context, env *run.Env) error {
 	if running {
 		return env.Processes.Undo(ctx)
 	}
-	return stopEverything(ctx, env)
+	err = stopEverything(ctx, env)
+	if err != nil || !fresh {
+		return err
+	}
+	return errors.Join(env.Cluster.Release(), forgetButLogs(env.Cluster.Dir))
+}
+
+// forgetButLogs deletes everything in the set's folder but the logs.
+func forgetButLogs(dir string) error {
+	entries, err := os.ReadDir(dir)
+	errs := []error{err}
+	for _, e := range entries {
+		if e.Name() != "logs" {
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // othersRun reports whether the set has running processes that an earlier `up` started.

@@ -18,7 +18,8 @@ import (
 const proc = "/proc"
 
 // identity tells a process from a later one with the same pid: the boot and the tick it began at. It is empty, without
-// error, where no such process runs (a zombie does not run).
+// error, where no such process runs. A zombie does not run, unless other threads than its first one still do: those hold
+// its ports.
 func identity(pid int) (string, error) {
 	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if gone(err) {
@@ -28,7 +29,7 @@ func identity(pid int) (string, error) {
 		return "", err
 	}
 	state, start, err := parseStat(stat)
-	if err != nil || state == "Z" || state == "X" {
+	if err != nil || (state == "Z" && threads(pid) <= 1) || state == "X" {
 		return "", err
 	}
 	boot, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
@@ -36,6 +37,15 @@ func identity(pid int) (string, error) {
 		return "", err
 	}
 	return strings.TrimSpace(string(boot)) + "/" + start, nil
+}
+
+// threads counts the threads of the process.
+func threads(pid int) int {
+	entries, err := os.ReadDir(filepath.Join(proc, strconv.Itoa(pid), "task"))
+	if err != nil {
+		return 0
+	}
+	return len(entries)
 }
 
 // parseStat returns fields 3 (state) and 22 (start time in ticks) of /proc/PID/stat. The second field, the program's

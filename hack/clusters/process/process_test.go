@@ -113,6 +113,21 @@ func TestEnsureRepairsAndLeavesAlone(t *testing.T) {
 	}
 }
 
+func TestEnsureReplacesWhatDoesNotAnswer(t *testing.T) {
+	g := newGroup(t)
+	answer := filepath.Join(g.dir, "answer")
+	spec := Spec{Name: "a", Path: "/bin/sh", Args: []string{"-c", "touch " + answer + "; exec sleep 100"}, Ready: exists(answer), Timeout: 500 * time.Millisecond}
+	ensure(t, g, spec, true)
+	first := pidOf(t, g, "a")
+	if err := os.Remove(answer); err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, g, spec, true)
+	if second := pidOf(t, g, "a"); second == first || second == 0 {
+		t.Errorf("pid %d, then %d", first, second)
+	}
+}
+
 func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
 	never := func(context.Context) error { return errors.New("not listening") }
 	for name, c := range map[string]struct {

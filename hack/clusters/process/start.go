@@ -27,10 +27,10 @@ func (g *Group) Ensure(ctx context.Context, spec Spec) (started bool, err error)
 		return false, err
 	}
 	if old.runs() {
-		if old.Hash == spec.hash() {
-			return false, g.waitReady(ctx, spec, old, nil)
+		if old.Hash == spec.hash() && g.stillReady(ctx, spec, old) {
+			return false, nil
 		}
-		if err := g.stop(ctx, []record{old}); err != nil {
+		if err := errors.Join(context.Cause(ctx), g.stop(context.WithoutCancel(ctx), []record{old})); err != nil {
 			return false, err
 		}
 	}
@@ -43,6 +43,15 @@ func (g *Group) Ensure(ctx context.Context, spec Spec) (started bool, err error)
 		return false, errors.Join(err, g.stop(context.WithoutCancel(ctx), []record{rec}))
 	}
 	return true, nil
+}
+
+// patience bounds how long a process that was started earlier may fail to answer before it is taken for stuck.
+const patience = 15 * time.Second
+
+// stillReady reports whether a process that was started earlier runs and answers.
+func (g *Group) stillReady(ctx context.Context, spec Spec, rec record) bool {
+	spec.Timeout = min(spec.timeout(), patience)
+	return g.waitReady(ctx, spec, rec, nil) == nil
 }
 
 // Runs reports whether the process runs as asked, so that Ensure would leave it alone.
@@ -101,6 +110,7 @@ func openLog(path string) (*os.File, int64, error) {
 
 // waitReady waits until the process says it is ready. exited may be nil for a process that an earlier tool started.
 func (g *Group) waitReady(ctx context.Context, spec Spec, rec record, exited <-chan error) error {
+	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, spec.timeout())
 	defer cancel()
 	ready := spec.Ready
@@ -118,6 +128,9 @@ func (g *Group) waitReady(ctx context.Context, spec Spec, rec record, exited <-c
 		case err := <-exited:
 			return g.failure(rec, fmt.Sprintf("ended at once (%v)", exitText(err)))
 		case <-ctx.Done():
+			if parent.Err() != nil {
+				return fmt.Errorf("start of %s given up: %w", rec.Name, context.Cause(parent))
+			}
 			return g.failure(rec, fmt.Sprintf("was not ready within %s: %v", spec.timeout(), last))
 		case <-time.After(100 * time.Millisecond):
 		}

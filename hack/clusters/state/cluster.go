@@ -77,6 +77,12 @@ func (c *Cluster) save() error {
 	return WriteFile(c.Path("state.json"), append(raw, '\n'), 0o644)
 }
 
+// Stored reports whether the state was ever stored, that is whether there was an `up` of this set before.
+func (c *Cluster) Stored() bool {
+	_, err := os.Stat(c.Path("state.json"))
+	return err == nil
+}
+
 // Path joins elements to the set's folder.
 func (c *Cluster) Path(elements ...string) string {
 	return filepath.Join(append([]string{c.Dir}, elements...)...)
