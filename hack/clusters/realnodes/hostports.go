@@ -5,6 +5,7 @@ package realnodes
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -29,17 +30,28 @@ func (p place) removeHostPorts() error {
 			errs = append(errs, nat("--delete", rule[1:]...), nat("--flush", chain), nat("--delete-chain", chain))
 		}
 	}
-	if rules, err = natRules(); err != nil || hasRules(rules, hostPortDNAT) {
-		return errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, removeUnusedChains())...)
+}
+
+// removeUnusedChains removes the plugin's chains, and the rules that lead to them, where no pod has a host port.
+func removeUnusedChains() error {
+	rules, err := natRules()
+	if err != nil || hasRules(rules, hostPortDNAT) {
+		return err
 	}
+	chains := []string{hostPortDNAT, hostPortMasquerade, hostPortMark}
+	var errs []error
 	for _, rule := range rules {
-		if target := rule[len(rule)-1]; rule[0] == "-A" && (target == hostPortDNAT || target == hostPortMasquerade) {
+		switch {
+		case rule[0] == "-A" && slices.Contains(chains, rule[len(rule)-1]):
 			errs = append(errs, nat("--delete", rule[1:]...))
+		case rule[0] == "-N" && slices.Contains(chains, rule[1]):
+			errs = append(errs, nat("--flush", rule[1]))
 		}
 	}
 	for _, rule := range rules {
-		if rule[0] == "-N" && (rule[1] == hostPortDNAT || rule[1] == hostPortMasquerade || rule[1] == hostPortMark) {
-			errs = append(errs, nat("--flush", rule[1]), nat("--delete-chain", rule[1]))
+		if rule[0] == "-N" && slices.Contains(chains, rule[1]) {
+			errs = append(errs, nat("--delete-chain", rule[1]))
 		}
 	}
 	return errors.Join(errs...)
