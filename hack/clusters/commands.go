@@ -4,8 +4,13 @@
 package main
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/spf13/cobra"
 
+	"github.com/flotilla-sh/flotilla/hack/clusters/assets"
 	"github.com/flotilla-sh/flotilla/hack/clusters/lifecycle"
 	"github.com/flotilla-sh/flotilla/hack/clusters/progress"
 	"github.com/flotilla-sh/flotilla/hack/clusters/state"
@@ -20,7 +25,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), imagesCommand(), registryCommand(), forwardCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), assetsCommand(), imagesCommand(), registryCommand(), forwardCommand())
 	return root
 }
 
@@ -56,7 +61,32 @@ func upCommand() *cobra.Command {
 	f.StringVar(&o.Components, "components", state.ComponentsAll, "our own components to run: all or none")
 	f.StringVar(&o.Assets, "assets", "", "folder with ready-made programs (kube-apiserver, etcd, …) to take instead of building them")
 	f.StringVar(&o.OCMBinaries, "ocm-binaries", "", "folder with Open Cluster Management's programs to run instead of the stand-in")
-	f.BoolVar(&o.Audit, "audit", false, "log every request to the API servers in logs/CLUSTER-audit.log")
+	f.BoolVar(&o.Audit, "audit", false, "log every write to the API servers in logs/CLUSTER-audit.log")
+	return cmd
+}
+
+func assetsCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "assets [PROGRAM...]",
+		Short: "Build programs of the local clusters into the cache, and print their paths; all where none is named",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			root, err := lifecycle.Root()
+			if err != nil {
+				return err
+			}
+			if len(names) == 0 {
+				names = assets.Names()
+			}
+			source := assets.Source{Root: root, Dir: dir, Progress: progress.New(cmd.ErrOrStderr())}
+			paths, err := source.Ensure(cmd.Context(), names...)
+			for _, name := range slices.Sorted(maps.Keys(paths)) {
+				fmt.Fprintln(cmd.OutOrStdout(), paths[name])
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dir, "assets", "", "folder with ready-made programs to take instead of building them")
 	return cmd
 }
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/flotilla-sh/flotilla/hack/clusters/state"
 )
 
 // ownPackages are our own programs and the packages they are built from, relative to the repository.
@@ -35,21 +37,22 @@ func (s Source) Own(ctx context.Context, dir string, names ...string) (map[strin
 	return paths, nil
 }
 
+// buildOwn lets go write to a file of its own, which it leaves alone where nothing changed, and copies that to path only
+// where it differs: path may be running.
 func (s Source) buildOwn(ctx context.Context, path, pkg string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	fresh := filepath.Join(filepath.Dir(path), ".build", filepath.Base(path))
+	if err := os.MkdirAll(filepath.Dir(fresh), 0o755); err != nil {
 		return err
 	}
-	tmp := path + ".new"
-	defer os.Remove(tmp)
-	if err := goBuild(ctx, s.Root, []string{"build", "-trimpath", "-o", tmp, pkg}); err != nil {
+	if err := goBuild(ctx, s.Root, []string{"build", "-trimpath", "-o", fresh, pkg}); err != nil {
 		return err
 	}
-	fresh, err := os.ReadFile(tmp)
+	raw, err := os.ReadFile(fresh)
 	if err != nil {
 		return err
 	}
-	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, fresh) {
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, raw) {
 		return nil
 	}
-	return os.Rename(tmp, path)
+	return state.WriteFile(path, raw, 0o755)
 }

@@ -5,8 +5,10 @@ package assets
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/mod/modfile"
 )
@@ -68,6 +70,9 @@ var programs = map[string]program{
 	Loopback:          {"cni", "github.com/containernetworking/plugins/plugins/main/loopback"},
 	Portmap:           {"cni", "github.com/containernetworking/plugins/plugins/meta/portmap"},
 }
+
+// Names are all programs that can be asked for, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(programs)) }
 
 // moduleDir is the folder of the module's go.mod.
 func moduleDir(root, name string) string {

@@ -99,15 +99,17 @@ func (p *plane) apiReady() (func(context.Context) error, error) {
 	return process.HTTPReady(p.url(portAPIServer, "/readyz"), config), nil
 }
 
-// auditPolicy records who asked for what, without the bodies.
+// auditPolicy records who wrote what, without the bodies.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
-omitStages: [RequestReceived]
+omitStages: [RequestReceived, ResponseStarted, Panic]
 rules:
 - level: Metadata
+  verbs: [create, update, patch, delete, deletecollection]
+- level: None
 `
 
-// auditArgs turn the audit log on: a line of JSON for each request, in logs/PLANE-audit.log.
+// auditArgs turn the audit log on: a line of JSON for each write, in logs/PLANE-audit.log.
 func (p *plane) auditArgs() ([]string, error) {
 	policy := p.configPath("audit-policy.yaml")
 	if err := state.WriteFile(policy, []byte(auditPolicy), 0o644); err != nil {

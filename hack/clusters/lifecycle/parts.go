@@ -4,6 +4,7 @@
 package lifecycle
 
 import (
+	"github.com/flotilla-sh/flotilla/hack/clusters/components"
 	"github.com/flotilla-sh/flotilla/hack/clusters/controlplane"
 	"github.com/flotilla-sh/flotilla/hack/clusters/fakenodes"
 	"github.com/flotilla-sh/flotilla/hack/clusters/ranges"
@@ -20,5 +21,6 @@ func parts() []run.Part {
 		registry.Part(),
 		fakenodes.Part(),
 		realnodes.Part(),
+		components.Part(),
 	}
 }

@@ -101,3 +101,8 @@ func (p place) wanted(o state.Options) []node {
 	}
 	return nodes
 }
+
+// Socket is the path of the container runtime's socket on the n-th real node of the i-th member, both counted from 1.
+func Socket(c *state.Cluster, i, n int) string {
+	return node{place: placeOf(c), member: i, number: n}.socket()
+}

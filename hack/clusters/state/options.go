@@ -41,7 +41,7 @@ type Options struct {
 	Assets string `json:"assets,omitempty"`
 	// OCMBinaries is a folder with Open Cluster Management's own programs to run instead of the stand-in; may be empty.
 	OCMBinaries string `json:"ocmBinaries,omitempty"`
-	// Audit makes the API servers log every request (who, what, user agent) to logs/PLANE-audit.log.
+	// Audit makes the API servers log every write (who, what, user agent) to logs/PLANE-audit.log.
 	Audit bool `json:"audit,omitempty"`
 }
 
