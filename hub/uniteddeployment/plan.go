@@ -1,0 +1,240 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package uniteddeployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/hub/placement"
+	"github.com/flotilla-sh/flotilla/hub/share"
+	"github.com/flotilla-sh/flotilla/hub/split"
+	"github.com/flotilla-sh/flotilla/internal/allocate"
+)
+
+// Divider divides UnitedDeployments.
+type Divider struct{}
+
+// Divide makes the plan. A share.Problem says that the object cannot be divided as it is.
+func (Divider) Divide(req share.Request) (share.Plan, error) {
+	p, err := newPlanner(req)
+	if err != nil {
+		return share.Plan{}, err
+	}
+	rule := allocate.Fixed
+	if isAdaptive(p.spec) {
+		rule = allocate.MinMax
+	}
+	allocated, err := rule(p.spec.Replicas, rulesOf(p.spec, p.held()))
+	if err != nil {
+		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: "spec.topology: " + err.Error()}
+	}
+	p.plan = share.Plan{Revision: revisionOf(req.Target), Notes: slices.Clone(allocated.Notes)}
+	if allocated.Reduced != "" {
+		p.plan.Notes = append(p.plan.Notes, allocated.Reduced)
+	}
+	if allocated.Unplaced > 0 {
+		p.plan.Short = append(p.plan.Short, share.Shortage{Subset: share.Whole, Replicas: allocated.Unplaced, Why: "no subset may take more"})
+	}
+	for _, s := range p.spec.Topology.Subsets {
+		p.divide(s.Name, allocated.Replicas[s.Name])
+	}
+	if err := p.members(allocated.Replicas); err != nil {
+		return share.Plan{}, err
+	}
+	return p.plan, nil
+}
+
+// planner holds what one Divide works on.
+type planner struct {
+	req  share.Request
+	spec *appsv1beta1.UnitedDeploymentSpec
+	plan share.Plan
+	// subsets as each distinct object of the request has them.
+	subsets map[*unstructured.Unstructured]map[string]subset
+	// verdicts, shares and partitions by subset and then by cluster.
+	verdicts   map[string]map[string]placement.Verdict
+	shares     map[string]map[string]int32
+	partitions map[string]map[string]int32
+}
+
+func newPlanner(req share.Request) (*planner, error) {
+	spec, err := specOf(req.Target)
+	if err != nil {
+		return nil, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
+	}
+	if _, err := subsetsOf(req.Target); err != nil {
+		return nil, err
+	}
+	p := &planner{
+		req: req, spec: spec, subsets: map[*unstructured.Unstructured]map[string]subset{},
+		verdicts: map[string]map[string]placement.Verdict{}, shares: map[string]map[string]int32{}, partitions: map[string]map[string]int32{},
+	}
+	for _, c := range req.Clusters {
+		if _, known := p.subsets[c.Object]; known {
+			continue
+		}
+		if p.subsets[c.Object], err = subsetsOf(c.Object); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// held is what the clusters hold, for the allocation rules; copies count once.
+func (p *planner) held() share.Holdings {
+	if p.req.Mode != fleetv1alpha1.DivisionDuplicated {
+		return p.req.Held
+	}
+	most := map[string]int32{}
+	for _, held := range p.req.Held {
+		for name, n := range held {
+			most[name] = max(most[name], n)
+		}
+	}
+	return share.Holdings{"": most}
+}
+
+// divide shares a subset's replicas and partition out among the clusters.
+func (p *planner) divide(name string, replicas int32) {
+	p.verdicts[name] = p.match(name)
+	partition, manual := p.partitionOf(name)
+	if p.req.Mode == fleetv1alpha1.DivisionDuplicated {
+		p.duplicate(name, replicas, partition, manual)
+		return
+	}
+	result := split.Steady(split.Request{Key: string(p.req.Target.GetUID()) + "/" + name, Replicas: replicas, Buckets: p.buckets(name)})
+	shares := make(map[string]int32, len(result.Shares))
+	for _, s := range result.Shares {
+		shares[s.Name] = s.Replicas
+	}
+	for _, m := range result.Moves {
+		p.plan.Moves = append(p.plan.Moves, share.Move{Move: m, Subset: name})
+	}
+	if result.Short > 0 {
+		p.plan.Short = append(p.plan.Short, p.shortage(name, result))
+	}
+	placed := replicas - result.Short
+	partition = min(partition, placed)
+	p.shares[name] = shares
+	if manual {
+		p.partitions[name] = p.inProportion(name+"/partition", partition, shares)
+	}
+	p.plan.Subsets = append(p.plan.Subsets, share.Subset{Name: name, Replicas: placed, Partition: partition})
+}
+
+// duplicate gives every matching cluster all replicas.
+func (p *planner) duplicate(name string, replicas, partition int32, manual bool) {
+	shares, partitions := map[string]int32{}, map[string]int32{}
+	total := share.Subset{Name: name}
+	for cluster, verdict := range p.verdicts[name] {
+		if !verdict.Matches {
+			continue
+		}
+		shares[cluster], partitions[cluster] = replicas, min(partition, replicas)
+		total.Replicas, total.Partition = total.Replicas+replicas, total.Partition+min(partition, replicas)
+	}
+	p.shares[name] = shares
+	if manual {
+		p.partitions[name] = partitions
+	}
+	p.plan.Subsets = append(p.plan.Subsets, total)
+}
+
+func (p *planner) match(name string) map[string]placement.Verdict {
+	out := make(map[string]placement.Verdict, len(p.req.Clusters))
+	for _, c := range p.req.Clusters {
+		s, ok := p.subsets[c.Object][name]
+		if !ok {
+			out[c.Name] = placement.Verdict{Why: "an override takes the subset out"}
+			continue
+		}
+		out[c.Name] = s.term.Match(c.Cluster)
+	}
+	return out
+}
+
+// buckets are the clusters a subset can go to, and those it has to leave.
+func (p *planner) buckets(name string) []split.Bucket {
+	out := make([]split.Bucket, 0, len(p.req.Clusters))
+	chosen := make(map[string]bool, len(p.req.Clusters))
+	for _, c := range p.req.Clusters {
+		chosen[c.Name] = true
+		b := split.Bucket{Name: c.Name, Weight: c.Weight, Hi: split.Unbounded, Current: p.req.Held.Of(c.Name, name)}
+		switch verdict := p.verdicts[name][c.Name]; {
+		case !verdict.Matches && b.Current == 0:
+			continue
+		case !verdict.Matches:
+			b.Hi, b.Why = 0, verdict.Why
+		case c.Frozen != "":
+			b.Hi, b.Why = b.Current, c.Frozen
+		}
+		out = append(out, b)
+	}
+	for cluster := range p.req.Held {
+		if n := p.req.Held.Of(cluster, name); n > 0 && !chosen[cluster] {
+			out = append(out, split.Bucket{Name: cluster, Current: n, Why: p.req.Left[cluster]})
+		}
+	}
+	return out
+}
+
+func (p *planner) shortage(name string, result split.Result) share.Shortage {
+	out := share.Shortage{Subset: name, Replicas: result.Short}
+	for _, f := range result.Full {
+		if p.verdicts[name][f.Name].Matches {
+			out.Full = append(out.Full, f)
+		}
+	}
+	if len(out.Full) > 0 {
+		return out
+	}
+	out.Why = "no cluster is selected"
+	if len(p.verdicts[name]) > 0 {
+		out.Why = "no selected cluster matches: " + whyNot(p.verdicts[name])
+	}
+	return out
+}
+
+// whyNot names at most five clusters.
+func whyNot(verdicts map[string]placement.Verdict) string {
+	var parts []string
+	for _, cluster := range slices.Sorted(maps.Keys(verdicts)) {
+		if len(parts) == 5 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(verdicts)-5))
+			break
+		}
+		parts = append(parts, cluster+": "+verdicts[cluster].Why)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// partitionOf is the subset's manual partition, and whether it has one.
+func (p *planner) partitionOf(name string) (int32, bool) {
+	manual := p.spec.UpdateStrategy.ManualUpdate
+	if manual == nil {
+		return 0, false
+	}
+	n, ok := manual.Partitions[name]
+	return max(n, 0), ok
+}
+
+// inProportion divides a number among clusters in proportion to their shares, none above its share.
+func (p *planner) inProportion(key string, number int32, shares map[string]int32) map[string]int32 {
+	req := split.Request{Key: string(p.req.Target.GetUID()) + "/" + key, Replicas: number}
+	for cluster, n := range shares {
+		req.Buckets = append(req.Buckets, split.Bucket{Name: cluster, Weight: n, Hi: n})
+	}
+	out := make(map[string]int32, len(shares))
+	for _, s := range split.Ideal(req).Shares {
+		out[s.Name] = s.Replicas
+	}
+	return out
+}
