@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -66,7 +67,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 // Server returns the server to give to the manager. It answers once the keeper has certificates.
 func (o *Options) Server() webhook.Server {
-	return webhook.NewServer(webhook.Options{Port: o.Port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+	return webhook.NewServer(webhook.Options{Host: o.listenHost(), Port: o.Port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 		c.MinVersion = tls.VersionTLS12
 		c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if pair := o.certificate.Load(); pair != nil {
@@ -75,6 +76,14 @@ func (o *Options) Server() webhook.Server {
 			return nil, errors.New("no webhook certificate yet")
 		}
 	}}})
+}
+
+// listenHost is the address to listen on: the one the API server is told to call, or all where that is a name.
+func (o *Options) listenHost() string {
+	if net.ParseIP(o.Host) == nil {
+		return ""
+	}
+	return o.Host
 }
 
 // Ready is a readiness check: there is a certificate to serve with.
