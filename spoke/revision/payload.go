@@ -1,0 +1,145 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package revision
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+)
+
+// maxPrefix keeps a revision's name within the 253 characters of an object name.
+const maxPrefix = 223
+
+// Payload serialises a pod template as a revision's data. It fails only on a template that JSON
+// cannot hold.
+func Payload(template *corev1.PodTemplateSpec) ([]byte, error) {
+	raw, err := json.Marshal(template)
+	if err != nil {
+		return nil, fmt.Errorf("pod template: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		return nil, fmt.Errorf("pod template: %w", err)
+	}
+	withCreationTimestamps(tree)
+	tree["$patch"] = "replace"
+	return json.Marshal(map[string]any{"spec": map[string]any{"template": tree}})
+}
+
+// withCreationTimestamps puts back the nulls that Kubernetes libraries before 0.34 wrote for every
+// embedded metadata: the template's and those of ephemeral volume claims.
+func withCreationTimestamps(template map[string]any) {
+	nullTimestamp(template)
+	spec, _ := template["spec"].(map[string]any)
+	volumes, _ := spec["volumes"].([]any)
+	for i := range volumes {
+		volume, _ := volumes[i].(map[string]any)
+		ephemeral, _ := volume["ephemeral"].(map[string]any)
+		if claim, ok := ephemeral["volumeClaimTemplate"].(map[string]any); ok {
+			nullTimestamp(claim)
+		}
+	}
+}
+
+func nullTimestamp(holder map[string]any) {
+	metadata, ok := holder["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		holder["metadata"] = metadata
+	}
+	if _, ok := metadata["creationTimestamp"]; !ok {
+		metadata["creationTimestamp"] = nil
+	}
+}
+
+// Template reads the pod template back from a revision's data.
+func Template(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	var payload struct {
+		Spec struct {
+			Template *corev1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(r.Data.Raw, &payload); err != nil {
+		return nil, fmt.Errorf("revision %s: %w", r.Name, err)
+	}
+	if payload.Spec.Template == nil {
+		return nil, fmt.Errorf("revision %s has no pod template", r.Name)
+	}
+	return payload.Spec.Template, nil
+}
+
+// Hash returns the short hash of a payload; collisions is nil or how often that name was taken.
+func Hash(payload []byte, collisions *int32) string {
+	h := fnv.New32()
+	_, _ = h.Write(payload)
+	if collisions != nil {
+		_, _ = h.Write([]byte(strconv.FormatInt(int64(*collisions), 10)))
+	}
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
+}
+
+// Name returns the name of a workload's revision. Names longer than 223 characters are cut.
+func Name(workload, hash string) string {
+	if len(workload) > maxPrefix {
+		workload = workload[:maxPrefix]
+	}
+	return workload + "-" + hash
+}
+
+// Equal says whether two payloads mean the same: equal bytes, or equal after both were read as pod
+// templates of the present types, so that absent and null and key order make no difference.
+func Equal(a, b *appsv1.ControllerRevision) bool {
+	if bytes.Equal(a.Data.Raw, b.Data.Raw) {
+		return true
+	}
+	return meansTheSame(a, b)
+}
+
+func meansTheSame(a, b *appsv1.ControllerRevision) bool {
+	left, err := canonical(a)
+	if err != nil {
+		return false
+	}
+	right, err := canonical(b)
+	if err != nil {
+		return false
+	}
+	return reflect.DeepEqual(left, right)
+}
+
+// canonical reads the payload with nulls removed, so that fields unknown to the present types still
+// count.
+func canonical(r *appsv1.ControllerRevision) (any, error) {
+	var tree any
+	if err := json.Unmarshal(r.Data.Raw, &tree); err != nil {
+		return nil, err
+	}
+	return withoutNulls(tree), nil
+}
+
+func withoutNulls(node any) any {
+	switch node := node.(type) {
+	case map[string]any:
+		for key, child := range node {
+			if child == nil {
+				delete(node, key)
+				continue
+			}
+			node[key] = withoutNulls(child)
+		}
+	case []any:
+		for i := range node {
+			node[i] = withoutNulls(node[i])
+		}
+	}
+	return node
+}
