@@ -1,0 +1,181 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inplace
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/podpatch"
+)
+
+// patchBatch renders the next batch of the spec and moves the state on: what is done now is
+// recorded, what waits goes to the next* maps.
+func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpatch.Patch, error) {
+	patch, err := templateMetadata(spec.MetaDataPatch)
+	if err != nil {
+		return patch, err
+	}
+	batch := firstBatch(pod, spec)
+	rest := Spec{}
+	for name, image := range spec.ContainerImages {
+		if !slices.Contains(batch, name) {
+			put(&rest.ContainerImages, name, image)
+			continue
+		}
+		patch.Image(name, image)
+		recordImageID(state, pod, name)
+	}
+	for name, meta := range spec.ContainerRefMetadata {
+		if !slices.Contains(batch, name) {
+			put(&rest.ContainerRefMetadata, name, meta)
+			continue
+		}
+		for key, value := range meta.Labels {
+			patch.Label(key, value)
+		}
+		for key, value := range meta.Annotations {
+			patch.Annotate(key, value)
+		}
+	}
+	state.NextContainerImages = rest.ContainerImages
+	state.NextContainerRefMeta = rest.ContainerRefMetadata
+	state.NextContainerResources = nil
+	state.PreCheckBeforeNext = nil
+	if state.hasNext() {
+		state.PreCheckBeforeNext = &PreCheck{ContainersRequiredReady: batch}
+	}
+	if len(batch) > 0 {
+		state.ContainerBatchesRecord = append(slices.Clone(state.ContainerBatchesRecord),
+			Batch{Timestamp: metav1.NewTime(now), Containers: batch})
+	}
+	return patch, writeState(&patch, state)
+}
+
+func put[V any](m *map[string]V, key string, value V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = value
+}
+
+func recordImageID(state *State, pod *corev1.Pod, name string) {
+	var last ContainerStatus
+	if status := statusOf(pod, name); status != nil {
+		last.ImageID = status.ImageID
+	}
+	put(&state.LastContainerStatuses, name, last)
+}
+
+func writeState(patch *podpatch.Patch, state *State) error {
+	raw, err := json.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("state of in-place update: %w", err)
+	}
+	patch.Annotate(appsv1beta1.InPlaceUpdateStateKey, string(raw))
+	patch.DropAnnotation(appsv1beta1.InPlaceUpdateStateKeyOld)
+	return nil
+}
+
+func dropGrace(patch *podpatch.Patch) {
+	patch.DropAnnotation(appsv1beta1.InPlaceUpdateGraceKey)
+	patch.DropAnnotation(appsv1beta1.InPlaceUpdateGraceKeyOld)
+}
+
+// templateMetadata turns a strategic-merge patch of metadata into ours.
+func templateMetadata(raw []byte) (podpatch.Patch, error) {
+	var patch podpatch.Patch
+	if len(raw) == 0 {
+		return patch, nil
+	}
+	var body struct {
+		Metadata struct {
+			Labels      map[string]*string `json:"labels"`
+			Annotations map[string]*string `json:"annotations"`
+			Finalizers  []string           `json:"finalizers"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return patch, fmt.Errorf("metadata patch of in-place update: %w", err)
+	}
+	patch.Labels, patch.Annotations = body.Metadata.Labels, body.Metadata.Annotations
+	patch.Finalizers = body.Metadata.Finalizers
+	return patch, nil
+}
+
+// firstBatch returns the containers to change now, sorted: those without launch priority and those
+// that share the highest one, and all that restart with them because they share metadata.
+func firstBatch(pod *corev1.Pod, spec *Spec) []string {
+	touched := spec.containers()
+	priorities := map[string]*int{}
+	var highest *int
+	for _, name := range touched {
+		p := launchPriority(pod, name)
+		priorities[name] = p
+		if p != nil && (highest == nil || *p > *highest) {
+			highest = p
+		}
+	}
+	in := map[string]bool{}
+	for _, name := range touched {
+		if p := priorities[name]; p == nil || *p == *highest {
+			in[name] = true
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, name := range touched {
+			if !in[name] && sharesMetadata(spec, name, in) {
+				in[name], grown = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(touched, func(name string) bool { return !in[name] })
+}
+
+func sharesMetadata(spec *Spec, name string, in map[string]bool) bool {
+	mine := spec.ContainerRefMetadata[name]
+	for other := range in {
+		theirs := spec.ContainerRefMetadata[other]
+		for key := range mine.Labels {
+			if _, ok := theirs.Labels[key]; ok {
+				return true
+			}
+		}
+		for key := range mine.Annotations {
+			if _, ok := theirs.Annotations[key]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// launchPriority reads the container's launch priority from its barrier variable; nil when it has
+// none.
+func launchPriority(pod *corev1.Pod, container string) *int {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name != container {
+			continue
+		}
+		for _, env := range pod.Spec.Containers[i].Env {
+			if env.Name != "KRUISE_CONTAINER_BARRIER" || env.ValueFrom == nil || env.ValueFrom.ConfigMapKeyRef == nil {
+				continue
+			}
+			text, ok := strings.CutPrefix(env.ValueFrom.ConfigMapKeyRef.Key, "p_")
+			if p, err := strconv.Atoi(text); ok && err == nil {
+				return &p
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inplace
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/containerhash"
+)
+
+const runtimeMetaKey = "apps.kruise.io/runtime-containers-meta"
+
+// IsComplete says whether no in-place update is under way on the pod: no grace period, nothing left
+// for a later batch, and every changed container runs what the pod's spec says.
+func IsComplete(pod *corev1.Pod) bool {
+	if InGrace(pod) {
+		return false
+	}
+	state, err := ReadState(pod)
+	if err != nil {
+		return false
+	}
+	if state == nil {
+		return true
+	}
+	done, _ := containersDone(pod, state)
+	return done && !state.hasNext()
+}
+
+// containersDone compares what runs with what the pod's spec says; why names the container that
+// lags behind.
+func containersDone(pod *corev1.Pod, state *State) (done bool, why string) {
+	meta := readMeta(pod)
+	if state.UpdateEnvFromMetadata {
+		if meta == nil || !matches(pod, meta, envMatches) {
+			return false, "containers do not run with the new metadata in their env yet"
+		}
+	}
+	if meta != nil && matches(pod, meta, plainMatches) {
+		return true, ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(state.LastContainerStatuses)) {
+		if !containerChanged(pod, name, state.LastContainerStatuses[name]) {
+			return false, "container " + name + " does not run its new image yet"
+		}
+	}
+	return true, ""
+}
+
+// containerChanged says whether a container has left the image it had, or has the one it should.
+func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
+	status := statusOf(pod, name)
+	if status == nil || status.ImageID == "" {
+		return false
+	}
+	if status.ImageID != last.ImageID {
+		return true
+	}
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == name {
+			return normalImage(c.Image) == normalImage(status.Image)
+		}
+	}
+	return true
+}
+
+func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == name {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+func readMeta(pod *corev1.Pod) *containerhash.Meta {
+	raw, ok := pod.Annotations[runtimeMetaKey]
+	if !ok {
+		return nil
+	}
+	var meta containerhash.Meta
+	if err := json.Unmarshal([]byte(raw), &meta); err != nil {
+		return nil
+	}
+	return &meta
+}
+
+// matches says whether the node agent's report is current for every container and test holds.
+func matches(pod *corev1.Pod, meta *containerhash.Meta, test func(*corev1.Pod, *corev1.Container, *containerhash.ContainerMeta) bool) bool {
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		at := slices.IndexFunc(meta.Containers, func(m containerhash.ContainerMeta) bool { return m.Name == c.Name })
+		status := statusOf(pod, c.Name)
+		if at < 0 || status == nil || status.ContainerID == "" || status.ContainerID != meta.Containers[at].ContainerID {
+			return false
+		}
+		if !test(pod, c, &meta.Containers[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+func plainMatches(_ *corev1.Pod, c *corev1.Container, m *containerhash.ContainerMeta) bool {
+	return containerhash.IsPlain(c, m.Hashes.PlainHash)
+}
+
+func envMatches(pod *corev1.Pod, c *corev1.Container, m *containerhash.ContainerMeta) bool {
+	return containerhash.Env(c, &pod.ObjectMeta) == m.Hashes.ExtractedEnvFromMetadataHash
+}
+
+// normalImage spells out the registry, the library folder and the tag that an image name leaves out.
+func normalImage(image string) string {
+	domain, rest, found := strings.Cut(image, "/")
+	if !found || !strings.ContainsAny(domain, ".:") && domain != "localhost" {
+		domain, rest = "docker.io", image
+	}
+	if domain == "index.docker.io" {
+		domain = "docker.io"
+	}
+	if domain == "docker.io" && !strings.Contains(rest, "/") {
+		rest = "library/" + rest
+	}
+	if !strings.ContainsAny(rest, ":@") {
+		rest += ":latest"
+	}
+	return domain + "/" + rest
+}
+
+// GateClosed says whether the pod's in-place readiness gate is there and its condition not True.
+func GateClosed(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == appsv1beta1.InPlaceUpdateReady {
+			return c.Status != corev1.ConditionTrue
+		}
+	}
+	return false
+}

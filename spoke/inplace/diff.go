@@ -1,0 +1,194 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inplace
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/containerhash"
+)
+
+// claimHashKey holds the hash of the claim templates that go with a revision.
+const claimHashKey = appsv1beta1.CloneSetVolumeClaimTemplateHashKey
+
+// Options tune what counts as possible in place.
+type Options struct {
+	// EnvFromMetadata restarts containers whose env refers to a changed label or annotation.
+	EnvFromMetadata bool
+	// CompareClaimTemplates refuses when the claim templates of the revisions differ.
+	CompareClaimTemplates bool
+}
+
+// Verdict says whether the step between two revisions can be made in place.
+type Verdict struct {
+	// Spec is the change, nil when the pod must be recreated.
+	Spec *Spec
+	// Because names the field that forbids it, for people to read. Empty when Spec is set.
+	Because string
+}
+
+// Diff compares the payloads of two revisions. A missing revision means recreation.
+func Diff(from, to *appsv1.ControllerRevision, options Options) Verdict {
+	if from == nil {
+		return Verdict{Because: "the pod's revision is no longer known"}
+	}
+	if to == nil {
+		return Verdict{Because: "the wanted revision is not known"}
+	}
+	if options.CompareClaimTemplates && claimTemplatesDiffer(from, to) {
+		return Verdict{Because: "volumeClaimTemplates changed"}
+	}
+	old, oldTemplate, err := readPayload(from)
+	if err != nil {
+		return Verdict{Because: err.Error()}
+	}
+	wanted, newTemplate, err := readPayload(to)
+	if err != nil {
+		return Verdict{Because: err.Error()}
+	}
+	spec := &Spec{Revision: to.Name}
+	metadataChanged := false
+	for _, d := range diffTrees(nil, old, wanted) {
+		if d.path[0] == "metadata" {
+			metadataChanged = true
+			if options.EnvFromMetadata {
+				recordReference(spec, d, oldTemplate)
+			}
+			continue
+		}
+		name, image, ok := imageChange(d, oldTemplate)
+		if !ok {
+			return Verdict{Because: "template." + strings.Join(d.path, ".") + " changed"}
+		}
+		if spec.ContainerImages == nil {
+			spec.ContainerImages = map[string]string{}
+		}
+		spec.ContainerImages[name] = image
+	}
+	if metadataChanged {
+		if spec.MetaDataPatch, err = metadataPatch(spec, oldTemplate, newTemplate); err != nil {
+			return Verdict{Because: err.Error()}
+		}
+	}
+	return Verdict{Spec: spec}
+}
+
+func claimTemplatesDiffer(from, to *appsv1.ControllerRevision) bool {
+	a, haveA := from.Annotations[claimHashKey]
+	b, haveB := to.Annotations[claimHashKey]
+	return haveA && haveB && a != b
+}
+
+func readPayload(r *appsv1.ControllerRevision) (map[string]any, *corev1.PodTemplateSpec, error) {
+	var payload struct {
+		Spec struct {
+			Template json.RawMessage `json:"template"`
+		} `json:"spec"`
+	}
+	var tree map[string]any
+	var template corev1.PodTemplateSpec
+	if err := json.Unmarshal(r.Data.Raw, &payload); err != nil {
+		return nil, nil, fmt.Errorf("revision %s cannot be read: %w", r.Name, err)
+	}
+	if err := json.Unmarshal(payload.Spec.Template, &tree); err != nil {
+		return nil, nil, fmt.Errorf("revision %s cannot be read: %w", r.Name, err)
+	}
+	if err := json.Unmarshal(payload.Spec.Template, &template); err != nil {
+		return nil, nil, fmt.Errorf("revision %s cannot be read: %w", r.Name, err)
+	}
+	return tree, &template, nil
+}
+
+// imageChange reads a difference as a new image of a container of the old template.
+func imageChange(d difference, old *corev1.PodTemplateSpec) (name, image string, ok bool) {
+	p := d.path
+	if d.kind != replaced || len(p) != 4 || p[0] != "spec" || p[1] != "containers" || p[3] != "image" {
+		return "", "", false
+	}
+	index, err := strconv.Atoi(p[2])
+	if err != nil || index >= len(old.Spec.Containers) {
+		return "", "", false
+	}
+	image, ok = d.value.(string)
+	return old.Spec.Containers[index].Name, image, ok && image != ""
+}
+
+// recordReference notes the containers whose env refers to an added or replaced label or annotation.
+func recordReference(spec *Spec, d difference, old *corev1.PodTemplateSpec) {
+	if d.kind == removed || len(d.path) != 3 {
+		return
+	}
+	value, ok := d.value.(string)
+	if !ok {
+		return
+	}
+	field, key := d.path[1], d.path[2]
+	for i := range old.Spec.Containers {
+		c := &old.Spec.Containers[i]
+		if !slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return refersTo(&env, field, key) }) {
+			continue
+		}
+		meta := spec.ContainerRefMetadata[c.Name]
+		switch field {
+		case "labels":
+			metav1.SetMetaDataLabel(&meta, key, value)
+		case "annotations":
+			metav1.SetMetaDataAnnotation(&meta, key, value)
+		default:
+			return
+		}
+		if spec.ContainerRefMetadata == nil {
+			spec.ContainerRefMetadata = map[string]metav1.ObjectMeta{}
+		}
+		spec.ContainerRefMetadata[c.Name] = meta
+		spec.UpdateEnvFromMetadata = true
+	}
+}
+
+func refersTo(env *corev1.EnvVar, field, key string) bool {
+	gotField, gotKey, ok := containerhash.Reference(env)
+	return ok && gotField == field && gotKey == key
+}
+
+// metadataPatch is the difference of the templates' metadata without the referenced keys.
+func metadataPatch(spec *Spec, from, to *corev1.PodTemplateSpec) ([]byte, error) {
+	old := &corev1.Pod{ObjectMeta: *from.ObjectMeta.DeepCopy()}
+	wanted := &corev1.Pod{ObjectMeta: *to.ObjectMeta.DeepCopy()}
+	for _, meta := range spec.ContainerRefMetadata {
+		for key := range meta.Labels {
+			delete(old.Labels, key)
+			delete(wanted.Labels, key)
+		}
+		for key := range meta.Annotations {
+			delete(old.Annotations, key)
+			delete(wanted.Annotations, key)
+		}
+	}
+	oldRaw, err := json.Marshal(old)
+	if err != nil {
+		return nil, fmt.Errorf("template metadata: %w", err)
+	}
+	newRaw, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("template metadata: %w", err)
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(oldRaw, newRaw, &corev1.Pod{})
+	if err != nil {
+		return nil, fmt.Errorf("template metadata: %w", err)
+	}
+	if string(patch) == "{}" {
+		return nil, nil
+	}
+	return patch, nil
+}

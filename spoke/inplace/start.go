@@ -1,0 +1,92 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package inplace
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/podpatch"
+	"github.com/flotilla-sh/flotilla/internal/pods"
+)
+
+const startReason = "StartInPlaceUpdate"
+
+// Begin is what starting an in-place update takes: first CloseGate (may be empty), then Change.
+type Begin struct {
+	// CloseGate sets the readiness gate's condition False.
+	CloseGate podpatch.Patch
+	// Change carries the state annotation and either the first batch or the grace annotation. The
+	// caller adds the revision labels and the lifecycle state to it.
+	Change podpatch.Patch
+	// After is when to look again because of the grace period; 0 when there is none.
+	After time.Duration
+}
+
+// Start begins the update of a pod. The spec's images that the pod has already are left alone, and
+// when no container is left to change there is no grace period.
+func Start(pod *corev1.Pod, spec *Spec, now time.Time) (Begin, error) {
+	var begin Begin
+	todo := *spec
+	todo.ContainerImages = missingImages(pod, spec.ContainerImages)
+	state := &State{
+		Revision: spec.Revision, UpdateTimestamp: metav1.NewTime(now),
+		LastContainerStatuses: unfinished(pod),
+		UpdateEnvFromMetadata: spec.UpdateEnvFromMetadata,
+		UpdateResources:       len(spec.ContainerResources) > 0,
+		UpdateImages:          len(todo.ContainerImages) > 0,
+	}
+	if pods.HasReadinessGate(pod, appsv1beta1.InPlaceUpdateReady) {
+		begin.CloseGate.Conditions = []corev1.PodCondition{{
+			Type: appsv1beta1.InPlaceUpdateReady, Status: corev1.ConditionFalse,
+			Reason: startReason, LastTransitionTime: metav1.NewTime(now),
+		}}
+	}
+	var err error
+	if todo.GraceSeconds <= 0 || len(todo.containers()) == 0 {
+		begin.Change, err = patchBatch(pod, &todo, state, now)
+		dropGrace(&begin.Change)
+		return begin, err
+	}
+	raw, err := json.Marshal(todo)
+	if err != nil {
+		return begin, fmt.Errorf("grace of in-place update: %w", err)
+	}
+	begin.Change.Annotate(appsv1beta1.InPlaceUpdateGraceKey, string(raw))
+	begin.Change.DropAnnotation(appsv1beta1.InPlaceUpdateGraceKeyOld)
+	begin.After = time.Duration(todo.GraceSeconds) * time.Second
+	return begin, writeState(&begin.Change, state)
+}
+
+func missingImages(pod *corev1.Pod, wanted map[string]string) map[string]string {
+	var out map[string]string
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		if image, ok := wanted[c.Name]; ok && image != c.Image {
+			put(&out, c.Name, image)
+		}
+	}
+	return out
+}
+
+// unfinished returns what an update still under way waits to see change, so that a second update on
+// top does not count it as done. Never nil.
+func unfinished(pod *corev1.Pod) map[string]ContainerStatus {
+	out := map[string]ContainerStatus{}
+	state, err := ReadState(pod)
+	if err != nil || state == nil || InGrace(pod) {
+		return out
+	}
+	for name, last := range state.LastContainerStatuses {
+		if !containerChanged(pod, name, last) {
+			out[name] = last
+		}
+	}
+	return out
+}
