@@ -1,0 +1,83 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/flotilla-sh/flotilla/internal/ownership"
+)
+
+// Observe brings the cached objects of one kind of one workload up to the writes made before. While
+// writes are missing it returns how long to wait at most, and the objects must not be planned on.
+// When they have been missing for longer than Patience, the API server is asked about each, and its
+// answer takes the place of the cache's. fresh makes an empty object of the kind. The result is
+// sorted by name.
+func Observe[T client.Object](ctx context.Context, e *Executor, owner client.Object, cached []T, fresh func() T) ([]T, time.Duration, error) {
+	byName := make(map[string]client.Object, len(cached))
+	for _, obj := range cached {
+		byName[obj.GetName()] = obj
+	}
+	s := scope{owner.GetUID(), kindOf(fresh())}
+	missing := e.Expectations.settle(s, byName)
+	if len(missing) == 0 {
+		return sortByName(cached), 0, nil
+	}
+	now := e.Now()
+	var wait time.Duration
+	for i := range missing {
+		wait = max(wait, missing[i].since.Add(Patience).Sub(now))
+	}
+	if wait > 0 {
+		return nil, wait, nil
+	}
+	live := make(map[string]T, len(missing))
+	asked := make(map[string]bool, len(missing))
+	for i := range missing {
+		name := missing[i].name
+		if asked[name] {
+			continue
+		}
+		asked[name] = true
+		obj := fresh()
+		err := e.Live.Get(ctx, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}, obj)
+		if err == nil && ownership.IsControlledBy(obj, owner.GetUID()) {
+			live[name] = obj
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, 0, fmt.Errorf("asking the API server for %s: %w", name, err)
+		}
+	}
+	e.Expectations.asked(s, missing, func(name string) bool { _, ok := live[name]; return ok }, now)
+	return sortByName(overlay(cached, asked, live)), 0, nil
+}
+
+// overlay puts the API server's answers in the place of what the cache holds.
+func overlay[T client.Object](cached []T, asked map[string]bool, live map[string]T) []T {
+	out := make([]T, 0, len(cached)+len(live))
+	for _, obj := range cached {
+		if !asked[obj.GetName()] {
+			out = append(out, obj)
+		}
+	}
+	for _, obj := range live {
+		out = append(out, obj)
+	}
+	return out
+}
+
+func sortByName[T client.Object](list []T) []T {
+	slices.SortFunc(list, func(a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return list
+}
+
+func kindOf(obj client.Object) string { return fmt.Sprintf("%T", obj) }

@@ -1,0 +1,280 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package podset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/pods"
+	"github.com/flotilla-sh/flotilla/spoke/inplace"
+	"github.com/flotilla-sh/flotilla/spoke/rollout"
+)
+
+// Reasons of waits that Replicas gives.
+const (
+	// WaitScaleUpLimited: creating more pods would exceed scaleStrategy.maxUnavailable.
+	WaitScaleUpLimited = "ScaleUpLimited"
+	// WaitDeletions: pods are leaving already, who else must go is decided when they are gone.
+	WaitDeletions = "DeletionsRunning"
+	// WaitMaxUnavailable: maxUnavailable is used up.
+	WaitMaxUnavailable = "MaxUnavailableReached"
+	// WaitPartition: the partition keeps the remaining pods at the old revision.
+	WaitPartition = "PartitionReached"
+	// WaitPriority: the priority strategy cannot be read.
+	WaitPriority = "InvalidPriorityStrategy"
+)
+
+// Replicas are a number of anonymous, interchangeable pods.
+type Replicas struct {
+	Budget rollout.Budget
+	// Specified are names of pods to delete, beside those labelled so.
+	Specified []string
+	Ordering  rollout.Ordering
+	// SpreadConstraints of the pod template, for choosing victims.
+	SpreadConstraints []corev1.TopologySpreadConstraint
+	// PreparingUpdateIsUpdated counts a pod that prepares for its update as updated when scaling.
+	PreparingUpdateIsUpdated bool
+}
+
+// Scale creates what is missing, else deletes who was named and who is too many.
+func (r *Replicas) Scale(v *View) Scale {
+	r.markSpecified(v)
+	var out Scale
+	if out.Revive = r.revivable(v); len(out.Revive) > 0 {
+		return out
+	}
+	diff := r.diff(v)
+	if diff.ScaleUp > 0 {
+		out.Create = r.creations(v, diff)
+		if diff.ScaleUp > diff.ScaleUpLimit {
+			out.Waits = append(out.Waits, Wait{Reason: WaitScaleUpLimited, Pods: unavailable(v.Active), Message: fmt.Sprintf(
+				"scaleStrategy.maxUnavailable lets %d pods be unavailable: creating %d of %d", r.Budget.CreateLimit, diff.ScaleUpLimit, diff.ScaleUp)})
+		}
+		return out
+	}
+	r.remove(v, diff, &out)
+	return out
+}
+
+func (r *Replicas) markSpecified(v *View) {
+	for _, name := range r.Specified {
+		if at, ok := slices.BinarySearchFunc(v.Active, name, func(p rollout.Pod, n string) int {
+			return strings.Compare(p.Name, n)
+		}); ok {
+			v.Active[at].Specified = true
+		}
+	}
+}
+
+// diff counts for scaling, where a pod that prepares for its update may count as updated.
+func (r *Replicas) diff(v *View) rollout.Diff {
+	if !r.PreparingUpdateIsUpdated {
+		return rollout.Compute(v.Active, r.Budget)
+	}
+	counted := slices.Clone(v.Active)
+	for i := range counted {
+		if pods.LifecycleState(counted[i].Pod) == appsv1beta1.LifecycleStatePreparingUpdate {
+			counted[i].Updated = true
+		}
+	}
+	return rollout.Compute(counted, r.Budget)
+}
+
+// revivable are the pods whose deletion is no longer needed.
+func (r *Replicas) revivable(v *View) []int {
+	if marksNotReady(v.Rules.Lifecycle) {
+		return nil
+	}
+	missing := r.Budget.Replicas - len(v.Active)
+	var waiting []int
+	for i := range v.Active {
+		p := &v.Active[i]
+		if p.Specified || p.PreparingDelete {
+			missing++
+		}
+		if p.PreparingDelete && !p.Specified {
+			waiting = append(waiting, i)
+		}
+	}
+	return waiting[:min(max(missing, 0), len(waiting))]
+}
+
+func marksNotReady(l *appsv1beta1.Lifecycle) bool {
+	return l != nil && (l.PreDelete != nil && l.PreDelete.MarkPodNotReady ||
+		l.InPlaceUpdate != nil && l.InPlaceUpdate.MarkPodNotReady)
+}
+
+// creations makes pods at the current revision first, the rest at the update revision.
+func (r *Replicas) creations(v *View, d rollout.Diff) []Create {
+	out := make([]Create, 0, d.ScaleUpLimit)
+	old := min(d.ScaleUpLimit, d.ScaleUpOld)
+	for i := range d.ScaleUpLimit {
+		revision, reason := v.Update, fmt.Sprintf("%d of %d pods exist", len(v.Active), r.Budget.Replicas)
+		if i < old && v.Current != nil {
+			revision = v.Current
+		}
+		if d.UseSurge > 0 {
+			reason += fmt.Sprintf(", %d more may surge", d.UseSurge)
+		}
+		out = append(out, Create{Revision: revision, Reason: reason})
+	}
+	return out
+}
+
+// remove takes away who was named and who is too many, within what may become unavailable.
+func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
+	limit := readyLimit{ready: d.DeleteReadyLimit, available: v.available() - (r.Budget.Replicas - r.Budget.MaxUnavailable)}
+	leaving := false
+	var held []string
+	for i := range v.Active {
+		p := &v.Active[i]
+		switch {
+		case p.PreparingDelete:
+			leaving = true
+			out.Remove = append(out.Remove, Removal{At: i, Reason: "its deletion was begun"})
+		case p.Specified:
+			leaving = true
+			if !limit.take(p) {
+				held = append(held, p.Name)
+				continue
+			}
+			out.Remove = append(out.Remove, Removal{At: i, Reason: "its deletion was asked for"})
+		}
+	}
+	if d.ScaleDown > 0 {
+		if leaving {
+			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%d more pods to remove once those leaving are gone", d.ScaleDown)})
+		} else {
+			held = append(held, r.removeSurplus(v, d, &limit, out)...)
+		}
+	}
+	if len(held) > 0 {
+		out.Waits = append(out.Waits, Wait{Reason: WaitMaxUnavailable, Message: "deleting more ready pods would exceed maxUnavailable", Pods: held})
+	}
+}
+
+func (r *Replicas) removeSurplus(v *View, d rollout.Diff, limit *readyLimit, out *Scale) (held []string) {
+	for _, at := range r.victims(v, d) {
+		if !limit.take(&v.Active[at]) {
+			held = append(held, v.Active[at].Name)
+			continue
+		}
+		out.Remove = append(out.Remove, Removal{At: at, Reason: fmt.Sprintf("%d pods too many", d.ScaleDown)})
+	}
+	return held
+}
+
+// victims are the pods too many: old ones first as far as the partition says, each side ranked.
+func (r *Replicas) victims(v *View, d rollout.Diff) []int {
+	var fresh, old []int
+	for i := range v.Active {
+		if v.Active[i].Updated {
+			fresh = append(fresh, i)
+		} else {
+			old = append(old, i)
+		}
+	}
+	topology := rollout.Topology{Constraints: r.SpreadConstraints, NodeLabels: v.NodeLabels}
+	take := func(side []int, n int) []int {
+		return rollout.ScaleDownOrder(v.Active, side, topology)[:min(n, len(side))]
+	}
+	fromOld := min(d.ScaleDown, d.ScaleDownOld)
+	return append(take(old, fromOld), take(fresh, d.ScaleDown-fromOld)...)
+}
+
+// readyLimit counts down how many ready pods, and how many available ones, may go. Pods that are
+// not ready always may.
+type readyLimit struct{ ready, available int }
+
+func (l *readyLimit) take(p *rollout.Pod) bool {
+	switch {
+	case !p.Ready:
+		return true
+	case l.ready <= 0, p.Available && l.available <= 0:
+		return false
+	}
+	l.ready--
+	if p.Available {
+		l.available--
+	}
+	return true
+}
+
+// Select picks the pods that may change their revision now.
+func (r *Replicas) Select(v *View) Selection {
+	diff := rollout.Compute(v.Active, r.Budget)
+	out := Selection{Target: v.Update}
+	if diff.UpdateNum == 0 {
+		if r.Budget.Partition > 0 {
+			out.Waits = r.partitionWait(v)
+		}
+		return out
+	}
+	if diff.UpdateNum < 0 {
+		out.Target = v.Current
+	}
+	order, err := rollout.Order(v.Active, r.candidates(v, diff, out.Target), r.Ordering)
+	if err != nil {
+		out.Waits = []Wait{{Reason: WaitPriority, Message: err.Error(), Failed: true}}
+		return out
+	}
+	picked := rollout.Pick(v.Active, order, diff)
+	out.Take = picked.Take
+	if picked.Blocked {
+		out.Waits = []Wait{{Reason: WaitMaxUnavailable, Pods: unavailable(v.Active), Message: fmt.Sprintf(
+			"%d pods may be unavailable during the update", max(diff.UpdateMaxUnavailable, 0))}}
+	}
+	return out
+}
+
+func (r *Replicas) candidates(v *View, d rollout.Diff, target *appsv1.ControllerRevision) []int {
+	var out []int
+	for i := range v.Active {
+		p := &v.Active[i]
+		if p.Updated == (d.UpdateNum > 0) || p.PreparingDelete || waitsForSame(p.Pod, target) {
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// waitsForSame says whether the pod's grace period runs for that very revision.
+func waitsForSame(pod *corev1.Pod, target *appsv1.ControllerRevision) bool {
+	if !inplace.InGrace(pod) {
+		return false
+	}
+	grace, err := inplace.ReadGrace(pod)
+	return err != nil || target == nil || pods.SameRevision(grace.Revision, target.Name)
+}
+
+func (r *Replicas) partitionWait(v *View) []Wait {
+	old := 0
+	for i := range v.Active {
+		if !v.Active[i].Updated {
+			old++
+		}
+	}
+	if old == 0 {
+		return nil
+	}
+	return []Wait{{Reason: WaitPartition, Message: fmt.Sprintf("partition keeps %d pods at the old revision", r.Budget.Partition)}}
+}
+
+// unavailable names the pods that use up a budget.
+func unavailable(active []rollout.Pod) []string {
+	var out []string
+	for i := range active {
+		if !active[i].Available {
+			out = append(out, active[i].Name)
+		}
+	}
+	return out
+}
