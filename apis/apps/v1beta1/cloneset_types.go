@@ -126,6 +126,9 @@ const (
 	CloneSetConditionFailedUpdate = "FailedUpdate"
 	// CloneSetConditionProgressing says whether the rollout moves within progressDeadlineSeconds.
 	CloneSetConditionProgressing = "Progressing"
+	// CloneSetConditionWaiting is True while something keeps the set from being as asked: reason and
+	// message say what, and which pods. It is absent when nothing is waited for.
+	CloneSetConditionWaiting = "Waiting"
 )
 
 // Reasons of condition Progressing.

@@ -1,0 +1,80 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"fmt"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/spoke/podset"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
+)
+
+// eventsOf tells what became of a plan.
+func eventsOf(set *appsv1beta1.CloneSet, plan *podset.Plan, outcome *execute.Outcome) []events.Event {
+	var out []events.Event
+	for i := range outcome.Facts {
+		if e, ok := eventOf(set, &outcome.Facts[i]); ok {
+			out = append(out, e)
+		}
+	}
+	for i := range plan.Waits {
+		if w := &plan.Waits[i]; w.Failed || w.Reason == podset.WaitScaleUpLimited {
+			out = append(out, events.Warning(set, w.Reason, "Reconcile", describe(w)))
+		}
+	}
+	return out
+}
+
+func eventOf(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) {
+	if f.Err != nil {
+		return failureOf(set, f)
+	}
+	switch f.Kind {
+	case execute.Created:
+		return events.Normal(set, "SuccessfulCreate", "Create", "succeed to create pod "+f.Pod.Name), true
+	case execute.Deleted:
+		return events.Normal(set, "SuccessfulDelete", "Delete", fmt.Sprintf("succeed to delete pod %s: %s", f.Pod.Name, f.Reason)), true
+	case execute.Changed:
+		return changeEvent(set, f)
+	case execute.ClaimFailed:
+		return events.Event{}, false
+	default:
+		return events.Event{}, false
+	}
+}
+
+func changeEvent(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) {
+	switch f.Change.Kind {
+	case podset.UpdateInPlace:
+		return events.Normal(set, "SuccessfulUpdatePodInPlace", "UpdateInPlace",
+			fmt.Sprintf("successfully update pod %s in-place(revision %s)", f.Pod.Name, f.Change.Revision)), true
+	case podset.MarkForRecreate:
+		return events.Normal(set, "SuccessfulUpdatePodReCreate", "Recreate",
+			fmt.Sprintf("successfully mark pod %s for recreation: %s", f.Pod.Name, f.Reason)), true
+	case podset.PrepareUpdate, podset.PrepareDelete, podset.Refresh, podset.Revive:
+		return events.Event{}, false
+	default:
+		return events.Event{}, false
+	}
+}
+
+func failureOf(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) {
+	if f.Raced() {
+		return events.Event{}, false
+	}
+	reason, action := "FailedUpdate", "Update"
+	switch {
+	case f.Kind == execute.Created:
+		reason, action = "FailedCreate", "Create"
+	case f.Kind == execute.Deleted, f.Kind == execute.ClaimFailed:
+		reason, action = "FailedDelete", "Delete"
+	case f.Change.Kind == podset.UpdateInPlace:
+		reason, action = "FailedUpdatePodInPlace", "UpdateInPlace"
+	case f.Change.Kind == podset.MarkForRecreate:
+		reason, action = "FailedUpdatePodReCreate", "Recreate"
+	}
+	return events.Warning(set, reason, action, f.Err.Error()), true
+}

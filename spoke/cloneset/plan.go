@@ -1,0 +1,107 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/pods"
+	"github.com/flotilla-sh/flotilla/spoke/podset"
+	"github.com/flotilla-sh/flotilla/spoke/rollout"
+)
+
+// keepFinished is how many Failed or Succeeded pods stay to be looked at.
+const keepFinished = 3
+
+// rulesOf turns a defaulted CloneSet into the engine's rules. An error names limits that cannot be
+// read; they count as 0.
+func rulesOf(set *appsv1beta1.CloneSet, sameRevision bool, o *Options, d differs) (podset.Rules, error) {
+	budget, err := budgetOf(set, o)
+	budget.SameRevision = sameRevision
+	members := &podset.Replicas{
+		Budget: budget, Specified: set.Spec.ScaleStrategy.PodsToDelete,
+		SpreadConstraints:        set.Spec.Template.Spec.TopologySpreadConstraints,
+		PreparingUpdateIsUpdated: o.PreparingUpdateAsUpdate,
+	}
+	rules := podset.Rules{
+		Members: members, Lifecycle: set.Spec.Lifecycle,
+		MinReady: time.Duration(set.Spec.MinReadySeconds) * time.Second,
+		RevisionLabels: func(r *appsv1.ControllerRevision) map[string]string {
+			return revisionLabels(r, o.ShortHash)
+		},
+		KeepFinished: keepFinished,
+	}
+	if set.Spec.ScaleStrategy.EnablePVCReuse && len(set.Spec.VolumeClaimTemplates) > 0 {
+		// A dead pod would keep its claims from being used again.
+		rules.KeepFinished = 0
+	}
+	if onDelete(set) {
+		rules.Update.Hold = &podset.Wait{Reason: "OnDelete", Message: "updateStrategy.type OnDelete: pods are updated when somebody deletes them"}
+		return rules, err
+	}
+	rolling := set.Spec.UpdateStrategy.RollingUpdate
+	members.Ordering = rollout.Ordering{Priority: rolling.PriorityStrategy, Scatter: rolling.ScatterStrategy}
+	rules.Update = updateRules(rolling, d)
+	return rules, err
+}
+
+func updateRules(rolling *appsv1beta1.RollingUpdateCloneSetStrategy, d differs) podset.UpdateRules {
+	out := podset.UpdateRules{Differ: d.strict}
+	switch rolling.PodUpdatePolicy {
+	case appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType:
+		out.Policy = podset.InPlaceIfPossible
+	case appsv1beta1.InPlaceOnlyPodUpdateStrategyType:
+		out.Policy, out.Differ = podset.InPlaceOnly, d.plain
+	case appsv1beta1.RecreatePodUpdateStrategyType:
+		out.Policy = podset.Recreate
+	default:
+		out.Policy = podset.Recreate
+	}
+	if rolling.Paused {
+		out.Hold = &podset.Wait{Reason: "Paused", Message: "updateStrategy.rollingUpdate.paused is true"}
+	}
+	if rolling.InPlaceUpdateStrategy != nil {
+		out.GraceSeconds = rolling.InPlaceUpdateStrategy.GracePeriodSeconds
+	}
+	return out
+}
+
+func budgetOf(set *appsv1beta1.CloneSet, o *Options) (rollout.Budget, error) {
+	replicas := int(*set.Spec.Replicas)
+	scaling := set.Spec.ScaleStrategy
+	limits := rollout.Limits{CreateLimit: scaling.MaxUnavailable}
+	if !onDelete(set) {
+		rolling := set.Spec.UpdateStrategy.RollingUpdate
+		limits.Partition, limits.MaxSurge, limits.MaxUnavailable = rolling.Partition, rolling.MaxSurge, rolling.MaxUnavailable
+		limits.Paused = rolling.Paused
+	}
+	budget, err := rollout.Resolve(replicas, limits)
+	if onDelete(set) {
+		// A fifth, rounded down.
+		budget.MaxUnavailable = replicas / 5
+	}
+	budget.Rollback = o.PartitionRollback
+	budget.ExcludePreparingDelete = scaling.ExcludePreparingDelete || o.ExcludePreparingDelete ||
+		set.Labels[appsv1beta1.CloneSetScalingExcludePreparingDelete] == "true"
+	return budget, err
+}
+
+// revisionLabels mark a pod of a revision.
+func revisionLabels(r *appsv1.ControllerRevision, short bool) map[string]string {
+	hash := r.Labels[appsv1beta1.ControllerHashLabel]
+	if hash == "" {
+		hash = pods.ShortHash(r.Name)
+	}
+	name := r.Name
+	if short {
+		name = hash
+	}
+	return map[string]string{
+		appsv1beta1.ControllerRevisionHashLabel: name,
+		appsv1beta1.PodTemplateHashLabel:        hash,
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/steps"
+	"github.com/flotilla-sh/flotilla/spoke/inplace"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
+	"github.com/flotilla-sh/flotilla/spoke/revision"
+)
+
+const (
+	controllerName = "cloneset-controller"
+	fieldOwner     = "spoke-cloneset"
+	// passTimeout bounds one pass, so that no lost answer holds a worker for ever.
+	passTimeout = 2 * time.Minute
+)
+
+// Options are the gates and flags this controller reads.
+type Options struct {
+	// Workers is how many CloneSets are worked on at once; 0 means 3.
+	Workers int
+	// ShortHash labels pods with the short hash instead of the revision's name.
+	ShortHash bool
+	// PartitionRollback moves updated pods back when the partition is raised.
+	PartitionRollback bool
+	// PreparingUpdateAsUpdate counts PreparingUpdate pods as updated when scaling.
+	PreparingUpdateAsUpdate bool
+	// ExcludePreparingDelete leaves PreparingDelete pods out of the count when scaling.
+	ExcludePreparingDelete bool
+	// RecreateOnClaimChange forbids in-place updates when volumeClaimTemplates changed.
+	RecreateOnClaimChange bool
+	// EnvFromMetadata restarts containers in place when metadata their env refers to changes. It
+	// needs the node agent.
+	EnvFromMetadata bool
+	// Clock is the time; nil means the real one.
+	Clock clock.PassiveClock
+}
+
+// Reconciler runs CloneSets.
+type Reconciler struct {
+	Options
+	client    client.Client
+	revisions *revision.Store
+	executor  *execute.Executor
+	events    events.Publisher
+	differs   differs
+	pace      *pace
+}
+
+// differs compare revisions with and without their claim templates: InPlaceOnly ignores the latter.
+type differs struct{ plain, strict *inplace.Differ }
+
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch;update
+
+// SetupWithManager starts the controller with the manager. The manager's cache must have the index
+// ownership.ControllerUIDIndex on Pods and PersistentVolumeClaims.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.init(mgr.GetClient(), mgr.GetAPIReader(), events.New(mgr.GetEventRecorder(controllerName)))
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(controllerName).
+		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(setChanged())).
+		Owns(&corev1.Pod{}, builder.WithPredicates(podChanged())).
+		Owns(&corev1.PersistentVolumeClaim{}, builder.WithPredicates(claimChanged())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(r.Workers, 3), ReconciliationTimeout: passTimeout}).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+}
+
+// Add starts the controller with the manager.
+func Add(mgr ctrl.Manager, o Options) error { return (&Reconciler{Options: o}).SetupWithManager(mgr) }
+
+func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.Publisher) {
+	if r.Clock == nil {
+		r.Clock = clock.RealClock{}
+	}
+	r.client, r.events = c, publisher
+	r.revisions = &revision.Store{Client: c, Live: live}
+	r.executor = &execute.Executor{
+		Client: c, Live: live, FieldOwner: fieldOwner, Expectations: &execute.Expectations{}, Now: r.Clock.Now,
+	}
+	r.differs = differs{
+		plain:  &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata}},
+		strict: &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata, CompareClaimTemplates: r.RecreateOnClaimChange}},
+	}
+	r.pace = newPace()
+}
+
+// Reconcile makes one pass over a CloneSet.
+func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (reconcile.Result, error) {
+	if set.DeletionTimestamp != nil {
+		r.executor.Expectations.Forget(set.UID)
+		r.pace.forget(set.UID)
+		return reconcile.Result{}, nil
+	}
+	p := &pass{Reconciler: r, set: withDefaults(set), stored: set}
+	return steps.Run(ctx,
+		steps.Step{Name: "gather", Do: p.gather},
+		steps.Step{Name: "claims", Do: p.tidyClaims},
+		steps.Step{Name: "revision", Do: p.revision},
+		steps.Step{Name: "execute", Do: p.execute},
+		steps.Step{Name: "status", Do: p.status},
+		steps.Step{Name: "trim", Do: p.trimPodsToDelete},
+		steps.Step{Name: "history", Do: p.truncate},
+	)
+}

@@ -1,0 +1,114 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/steps"
+	"github.com/flotilla-sh/flotilla/spoke/podset"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
+)
+
+// countersEvery is the least time between two status writes that change only numbers.
+const countersEvery = 500 * time.Millisecond
+
+// pace remembers when each set's status was last written. It is safe for concurrent use.
+type pace struct {
+	mu   sync.Mutex
+	last map[types.UID]time.Time
+}
+
+func newPace() *pace { return &pace{last: map[types.UID]time.Time{}} }
+
+func (p *pace) wrote(uid types.UID, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last[uid] = now
+}
+
+func (p *pace) forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.last, uid)
+}
+
+// left is how long a write of mere numbers should wait.
+func (p *pace) left(uid types.UID, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last[uid].Add(countersEvery).Sub(now)
+}
+
+// status writes the status when it changed.
+func (p *pass) status(ctx context.Context) (steps.Outcome, error) {
+	view, _ := podset.Look(p.snapshot, p.rules)
+	budget, _ := budgetOf(p.set, &p.Options)
+	scaleErr, updateErr := p.failures()
+	status, deadline := statusOf(&facts{
+		set: p.set, view: view, waits: p.plan.Waits, selector: p.selector.String(), now: p.now,
+		updateRevision: p.history.Update.Name, currentRevision: p.history.Current.Name,
+		collisions: p.history.Collisions, budget: budget, scaleErr: scaleErr, updateErr: updateErr,
+	})
+	out := steps.Outcome{RequeueAfter: deadline}
+	before := &p.stored.Status
+	if equality.Semantic.DeepEqual(before, &status) {
+		return out, nil
+	}
+	if left := p.pace.left(p.set.UID, p.now); left > 0 && onlyCounters(before, &status) && !settled(&status, budget.Replicas) {
+		out.RequeueAfter = steps.Sooner(out.RequeueAfter, left)
+		return out, nil
+	}
+	after := p.stored.DeepCopy()
+	after.Status = status
+	if err := p.client.Status().Patch(ctx, after, client.MergeFrom(p.stored), client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {
+		return out, fmt.Errorf("write status: %w", err)
+	}
+	p.pace.wrote(p.set.UID, p.now)
+	return out, nil
+}
+
+// settled says that every pod is there, available and as new as it may be: people wait for that.
+func settled(s *appsv1beta1.CloneSetStatus, replicas int) bool {
+	return int(s.AvailableReplicas) == replicas && int(s.Replicas) == replicas &&
+		s.UpdatedAvailableReplicas >= s.ExpectedUpdatedReplicas
+}
+
+// failures sorts this pass's errors into those of scaling and those of updating.
+func (p *pass) failures() (scale, update error) {
+	var scaleErrs, updateErrs []error
+	for i := range p.outcome.Facts {
+		f := &p.outcome.Facts[i]
+		switch {
+		case f.Err == nil || f.Raced():
+		case f.Kind == execute.Changed:
+			updateErrs = append(updateErrs, f.Err)
+		default:
+			scaleErrs = append(scaleErrs, f.Err)
+		}
+	}
+	for i := range p.plan.Waits {
+		if w := &p.plan.Waits[i]; w.Failed {
+			updateErrs = append(updateErrs, errors.New(describe(w)))
+		}
+	}
+	return first(scaleErrs), first(updateErrs)
+}
+
+// first is enough for a condition: events tell the others.
+func first(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return errs[0]
+}

@@ -1,0 +1,54 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// setChanged lets everything through but our own status writes.
+func setChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{},
+		predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+			return (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+		}})
+}
+
+// podChanged drops only updates that can change no decision: those of addresses and of times.
+func podChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, okBefore := e.ObjectOld.(*corev1.Pod)
+		after, okAfter := e.ObjectNew.(*corev1.Pod)
+		return !okBefore || !okAfter || matters(before, after)
+	}}
+}
+
+func matters(a, b *corev1.Pod) bool {
+	if a.UID != b.UID || a.Generation != b.Generation || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) {
+		return true
+	}
+	if !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations) || !slices.Equal(a.Finalizers, b.Finalizers) {
+		return true
+	}
+	if a.Status.Phase != b.Status.Phase || a.Spec.NodeName != b.Spec.NodeName {
+		return true
+	}
+	return !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) ||
+		!equality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions) ||
+		!equality.Semantic.DeepEqual(a.Status.ContainerStatuses, b.Status.ContainerStatuses) ||
+		!equality.Semantic.DeepEqual(a.Spec.Containers, b.Spec.Containers)
+}
+
+// claimChanged lets creation, deletion and the beginning of deletion through.
+func claimChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+	}}
+}
