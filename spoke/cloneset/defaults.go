@@ -6,38 +6,14 @@ package cloneset
 import (
 	"math"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
-
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-// withDefaults returns a copy of the set in which every field this package reads has a value.
+// withDefaults returns a copy of the set in which every field this package reads has a value. Its
+// template stays as it is: another byte there is another revision.
 func withDefaults(set *appsv1beta1.CloneSet) *appsv1beta1.CloneSet {
 	out := set.DeepCopy()
-	spec := &out.Spec
-	if spec.Replicas == nil {
-		spec.Replicas = ptr.To[int32](1)
-	}
-	if spec.RevisionHistoryLimit == nil {
-		spec.RevisionHistoryLimit = ptr.To[int32](10)
-	}
-	if spec.UpdateStrategy.Type == "" {
-		spec.UpdateStrategy.Type = appsv1beta1.CloneSetRollingUpdateStrategyType
-	}
-	if spec.UpdateStrategy.Type != appsv1beta1.CloneSetRollingUpdateStrategyType {
-		return out
-	}
-	if spec.UpdateStrategy.RollingUpdate == nil {
-		spec.UpdateStrategy.RollingUpdate = &appsv1beta1.RollingUpdateCloneSetStrategy{}
-	}
-	rolling := spec.UpdateStrategy.RollingUpdate
-	if rolling.MaxUnavailable == nil {
-		rolling.MaxUnavailable = ptr.To(intstr.FromString(appsv1beta1.DefaultCloneSetMaxUnavailable))
-	}
-	if rolling.PodUpdatePolicy == "" {
-		rolling.PodUpdatePolicy = appsv1beta1.RecreatePodUpdateStrategyType
-	}
+	appsv1beta1.DefaultCloneSet(out, appsv1beta1.DefaultOptions{})
 	return out
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/containerhash"
 )
 
-const runtimeMetaKey = "apps.kruise.io/runtime-containers-meta"
-
 // IsComplete says whether no in-place update is under way on the pod: no grace period, nothing left
 // for a later batch, and every changed container runs what the pod's spec says.
 func IsComplete(pod *corev1.Pod) bool {
@@ -80,12 +78,12 @@ func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-func readMeta(pod *corev1.Pod) *containerhash.Meta {
-	raw, ok := pod.Annotations[runtimeMetaKey]
+func readMeta(pod *corev1.Pod) *appsv1beta1.RuntimeContainerMetaSet {
+	raw, ok := pod.Annotations[appsv1beta1.RuntimeContainerMetaKey]
 	if !ok {
 		return nil
 	}
-	var meta containerhash.Meta
+	var meta appsv1beta1.RuntimeContainerMetaSet
 	if err := json.Unmarshal([]byte(raw), &meta); err != nil {
 		return nil
 	}
@@ -93,10 +91,10 @@ func readMeta(pod *corev1.Pod) *containerhash.Meta {
 }
 
 // matches says whether the node agent's report is current for every container and test holds.
-func matches(pod *corev1.Pod, meta *containerhash.Meta, test func(*corev1.Pod, *corev1.Container, *containerhash.ContainerMeta) bool) bool {
+func matches(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet, test func(*corev1.Pod, *corev1.Container, *appsv1beta1.RuntimeContainerMeta) bool) bool {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		at := slices.IndexFunc(meta.Containers, func(m containerhash.ContainerMeta) bool { return m.Name == c.Name })
+		at := slices.IndexFunc(meta.Containers, func(m appsv1beta1.RuntimeContainerMeta) bool { return m.Name == c.Name })
 		status := statusOf(pod, c.Name)
 		if at < 0 || status == nil || status.ContainerID == "" || status.ContainerID != meta.Containers[at].ContainerID {
 			return false
@@ -108,12 +106,12 @@ func matches(pod *corev1.Pod, meta *containerhash.Meta, test func(*corev1.Pod, *
 	return true
 }
 
-func plainMatches(_ *corev1.Pod, c *corev1.Container, m *containerhash.ContainerMeta) bool {
-	return containerhash.IsPlain(c, m.Hashes.PlainHash)
+func plainMatches(_ *corev1.Pod, c *corev1.Container, m *appsv1beta1.RuntimeContainerMeta) bool {
+	return containerhash.PlainMatches(c, m.Hashes.PlainHash)
 }
 
-func envMatches(pod *corev1.Pod, c *corev1.Container, m *containerhash.ContainerMeta) bool {
-	return containerhash.Env(c, &pod.ObjectMeta) == m.Hashes.ExtractedEnvFromMetadataHash
+func envMatches(pod *corev1.Pod, c *corev1.Container, m *appsv1beta1.RuntimeContainerMeta) bool {
+	return containerhash.ExpectedEnv(c, pod) == m.Hashes.ExtractedEnvFromMetadataHash
 }
 
 // normalImage spells out the registry, the library folder and the tag that an image name leaves out.

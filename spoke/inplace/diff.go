@@ -71,10 +71,7 @@ func Diff(from, to *appsv1.ControllerRevision, options Options) Verdict {
 		if !ok {
 			return Verdict{Because: "template." + strings.Join(d.path, ".") + " changed"}
 		}
-		if spec.ContainerImages == nil {
-			spec.ContainerImages = map[string]string{}
-		}
-		spec.ContainerImages[name] = image
+		put(&spec.ContainerImages, name, image)
 	}
 	if metadataChanged {
 		if spec.MetaDataPatch, err = metadataPatch(spec, oldTemplate, newTemplate); err != nil {
@@ -130,35 +127,27 @@ func recordReference(spec *Spec, d difference, old *corev1.PodTemplateSpec) {
 		return
 	}
 	value, ok := d.value.(string)
-	if !ok {
+	annotation := d.path[1] == "annotations"
+	if !ok || !annotation && d.path[1] != "labels" {
 		return
 	}
-	field, key := d.path[1], d.path[2]
+	key := d.path[2]
 	for i := range old.Spec.Containers {
 		c := &old.Spec.Containers[i]
-		if !slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return refersTo(&env, field, key) }) {
+		if !slices.ContainsFunc(containerhash.MetadataRefs(c), func(r containerhash.MetadataRef) bool {
+			return r.Annotation == annotation && r.Key == key
+		}) {
 			continue
 		}
 		meta := spec.ContainerRefMetadata[c.Name]
-		switch field {
-		case "labels":
-			metav1.SetMetaDataLabel(&meta, key, value)
-		case "annotations":
+		if annotation {
 			metav1.SetMetaDataAnnotation(&meta, key, value)
-		default:
-			return
+		} else {
+			metav1.SetMetaDataLabel(&meta, key, value)
 		}
-		if spec.ContainerRefMetadata == nil {
-			spec.ContainerRefMetadata = map[string]metav1.ObjectMeta{}
-		}
-		spec.ContainerRefMetadata[c.Name] = meta
+		put(&spec.ContainerRefMetadata, c.Name, meta)
 		spec.UpdateEnvFromMetadata = true
 	}
-}
-
-func refersTo(env *corev1.EnvVar, field, key string) bool {
-	gotField, gotKey, ok := containerhash.Reference(env)
-	return ok && gotField == field && gotKey == key
 }
 
 // metadataPatch is the difference of the templates' metadata without the referenced keys.
