@@ -52,7 +52,7 @@ func Status(root, name string, out io.Writer) error {
 func processTable(w io.Writer, list []process.Status, g *process.Group) error {
 	var degraded error
 	fmt.Fprintln(w, "\nPROCESS\tPID\tSTATE\tLOG")
-	slices.SortFunc(list, func(a, b process.Status) int { return int(b.Role) - int(a.Role) })
+	slices.SortStableFunc(list, func(a, b process.Status) int { return int(b.Role) - int(a.Role) })
 	for _, p := range list {
 		is := "running"
 		if !p.Running {
