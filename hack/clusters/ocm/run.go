@@ -80,6 +80,6 @@ func load(file string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", file, err)
 	}
-	cfg.QPS = -1
-	return rest.AddUserAgent(cfg, CommandName), nil
+	cfg.QPS, cfg.UserAgent = -1, CommandName
+	return cfg, nil
 }

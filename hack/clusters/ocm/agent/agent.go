@@ -6,6 +6,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,13 +23,13 @@ type Agent struct {
 	wake   chan struct{}
 	admin  client.Client // with the hub credentials it was started with: to join
 	hub    client.Client // as the cluster's agent
+	lease  *leaseKeeper
 	member *member
 
 	joined   bool
 	accepted bool
-	renewed  time.Time // of the lease
-	failures int       // checks of the member failed in a row
-	said     string    // the last problem logged
+	failures int    // checks of the member failed in a row
+	said     string // the last problem logged
 }
 
 // New makes an agent. It talks to nobody yet; an error means that a configuration cannot be used.
@@ -46,6 +47,7 @@ func New(cfg Config) (*Agent, error) {
 	if a.hub, err = client.New(as(cfg.Hub, cfg.Cluster), options); err != nil {
 		return nil, fmt.Errorf("hub of %s: %w", cfg.Cluster, err)
 	}
+	a.lease = &leaseKeeper{hub: a.hub, clock: a.clock, cluster: cfg.Cluster}
 	if a.member, err = newMember(cfg, a.notify); err != nil {
 		return nil, fmt.Errorf("member %s: %w", cfg.Cluster, err)
 	}
@@ -54,6 +56,9 @@ func New(cfg Config) (*Agent, error) {
 
 // Run works until the context ends. What fails is logged, once, and tried again.
 func (a *Agent) Run(ctx context.Context) {
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() { a.lease.run(ctx) })
 	for ctx.Err() == nil {
 		wait, err := a.pass(ctx)
 		a.say(ctx, err)
@@ -103,11 +108,11 @@ func (a *Agent) pass(ctx context.Context) (time.Duration, error) {
 		return soon, err
 	}
 	if cluster.DeletionTimestamp != nil || !a.accepted {
-		return soon, nil
+		return soon, a.lease.keep(ctx, 0)
 	}
-	lease := leaseDuration(cluster)
-	wait := min(lease, longestHeartbeat)
-	if err := a.renewLease(ctx, lease); err != nil {
+	duration := leaseDuration(cluster)
+	wait := min(duration, longestHeartbeat)
+	if err := a.lease.keep(ctx, duration); err != nil {
 		return min(wait, soon), err
 	}
 	observed, problem := a.member.observe(ctx)

@@ -11,7 +11,7 @@
 //
 // It works in passes, one each heartbeat (the lease duration, or 10 s if that
 // is shorter) and soon after nodes or claims of the member change. A pass
-// renews the lease when due, asks the member's /readyz, and reports:
+// asks the member's /readyz and reports:
 //
 //   - ManagedClusterJoined, and ManagedClusterConditionAvailable: False when
 //     the member failed two checks in a row, True when it answers. The lease is

@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +21,8 @@ import (
 // join makes the ManagedCluster the first time, and reads it. A cluster that is
 // deleted later is not made again: for that the agent has to be started anew.
 func (a *Agent) join(ctx context.Context) (*clusterv1.ManagedCluster, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	if !a.joined {
 		err := a.admin.Create(ctx, a.newCluster())
 		if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -59,32 +59,14 @@ func leaseDuration(cluster *clusterv1.ManagedCluster) time.Duration {
 	return time.Duration(cluster.Spec.LeaseDurationSeconds) * time.Second
 }
 
-// renewLease renews the lease when nine tenths of its duration are over; the rest is for late timers.
-func (a *Agent) renewLease(ctx context.Context, duration time.Duration) error {
-	now := a.clock.Now()
-	if now.Sub(a.renewed) < duration*9/10 {
-		return nil
-	}
-	lease := &coordinationv1.Lease{}
-	key := client.ObjectKey{Namespace: identity.Namespace(a.cfg.Cluster), Name: identity.LeaseName}
-	if err := a.hub.Get(ctx, key, lease); err != nil {
-		return fmt.Errorf("read lease: %w", err)
-	}
-	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(duration / time.Second))
-	if err := a.hub.Update(ctx, lease); err != nil {
-		return fmt.Errorf("renew lease: %w", err)
-	}
-	a.renewed = now
-	return nil
-}
-
 // report writes what was observed into the ManagedCluster, if it says anything new.
 func (a *Agent) report(ctx context.Context, cluster *clusterv1.ManagedCluster, observed observation) error {
 	status := statusOf(cluster.Status, observed, a.failures, a.clock.Now())
 	if equality.Semantic.DeepEqual(cluster.Status, status) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	before := cluster.DeepCopy()
 	cluster.Status = status
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})

@@ -5,11 +5,13 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -77,7 +79,7 @@ func newMember(cfg Config, changed func()) (*member, error) {
 // observe checks the member and reads its facts. An error tells what could not be done; the observation is good all the same.
 func (m *member) observe(ctx context.Context) (observation, error) {
 	var o observation
-	if _, err := m.probe.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err != nil {
+	if _, err := m.get(ctx, "/readyz"); err != nil {
 		return o, fmt.Errorf("member is not ready: %w", err)
 	}
 	o.answered = true
@@ -89,20 +91,33 @@ func (m *member) observe(ctx context.Context) (observation, error) {
 		return o, fmt.Errorf("read member: %w", err)
 	}
 	o.facts = found
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	return o, m.keepClaims(ctx, found)
 }
 
+// get asks once: a retry would only put the answer off.
+func (m *member) get(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return m.probe.RESTClient().Get().AbsPath(path).MaxRetries(0).DoRaw(ctx)
+}
+
 func (m *member) read(ctx context.Context) (*facts, error) {
-	version, err := m.probe.ServerVersion()
+	raw, err := m.get(ctx, "/version")
 	if err != nil {
 		return nil, err
+	}
+	var info version.Info
+	if err := json.Unmarshal(raw, &info); err != nil {
+		return nil, fmt.Errorf("parse version: %w", err)
 	}
 	nodes := &corev1.NodeList{}
 	claims := &clusterv1alpha1.ClusterClaimList{}
 	if err := errors.Join(m.cache.List(ctx, nodes), m.cache.List(ctx, claims)); err != nil {
 		return nil, err
 	}
-	return &facts{version: version.GitVersion, nodes: nodes.Items, claims: claims.Items}, nil
+	return &facts{version: info.GitVersion, nodes: nodes.Items, claims: claims.Items}, nil
 }
 
 // start installs the CRDs and begins to watch, once. The watches end with the context.
