@@ -12,6 +12,7 @@ import (
 
 	"github.com/flotilla-sh/flotilla/hack/clusters/assets"
 	"github.com/flotilla-sh/flotilla/hack/clusters/lifecycle"
+	"github.com/flotilla-sh/flotilla/hack/clusters/ocm"
 	"github.com/flotilla-sh/flotilla/hack/clusters/progress"
 	"github.com/flotilla-sh/flotilla/hack/clusters/state"
 )
@@ -25,7 +26,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), assetsCommand(), imagesCommand(), registryCommand(), forwardCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(), assetsCommand(), imagesCommand(), registryCommand(), forwardCommand(), ocm.NewCommand())
 	return root
 }
 
@@ -61,6 +62,8 @@ func upCommand() *cobra.Command {
 	f.StringVar(&o.Components, "components", state.ComponentsAll, "our own components to run: all or none")
 	f.StringVar(&o.Assets, "assets", "", "folder with ready-made programs (kube-apiserver, etcd, …) to take instead of building them")
 	f.StringVar(&o.OCMBinaries, "ocm-binaries", "", "folder with Open Cluster Management's programs to run instead of the stand-in")
+	f.IntVar(&o.LeaseSeconds, "lease-seconds", state.DefaultLeaseSeconds,
+		"how often members renew their lease on the hub; after 5 times that a member counts as unreachable")
 	f.BoolVar(&o.Audit, "audit", false, "log every write to the API servers in logs/CLUSTER-audit.log")
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/flotilla-sh/flotilla/hack/clusters/components"
 	"github.com/flotilla-sh/flotilla/hack/clusters/controlplane"
 	"github.com/flotilla-sh/flotilla/hack/clusters/fakenodes"
+	"github.com/flotilla-sh/flotilla/hack/clusters/ocm"
 	"github.com/flotilla-sh/flotilla/hack/clusters/ranges"
 	"github.com/flotilla-sh/flotilla/hack/clusters/realnodes"
 	"github.com/flotilla-sh/flotilla/hack/clusters/registry"
@@ -21,6 +22,7 @@ func parts() []run.Part {
 		registry.Part(),
 		fakenodes.Part(),
 		realnodes.Part(),
+		ocm.Part(),
 		components.Part(),
 	}
 }

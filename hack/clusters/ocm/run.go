@@ -23,7 +23,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	if o.APIDir == "" {
-		dir, err := crds.ModuleDir(ctx)
+		dir, err := crds.ModuleDir(ctx, "")
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,8 @@ package ocm
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,43 +21,55 @@ const availablePoll = 200 * time.Millisecond
 // available on the hub whose kubeconfig is given, with stand-in or real OCM
 // alike. When the context ends first, the error says what each cluster lacks.
 func WaitAvailable(ctx context.Context, hubKubeconfig string, clusters []string) error {
-	cfg, err := load(hubKubeconfig)
+	check, err := availability(hubKubeconfig, clusters)
 	if err != nil {
 		return err
 	}
-	c, err := client.New(cfg, client.Options{Scheme: newScheme()})
-	if err != nil {
-		return fmt.Errorf("connect to hub: %w", err)
-	}
-	var lacking []string
+	lacking := errors.New("not asked yet")
 	err = wait.PollUntilContextCancel(ctx, availablePoll, true, func(ctx context.Context) (bool, error) {
-		lacking = lackingOf(ctx, c, clusters)
-		return len(lacking) == 0, nil
+		if err := check(ctx); ctx.Err() == nil {
+			lacking = err
+		}
+		return lacking == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("clusters are not available: %s: %w", strings.Join(lacking, "; "), err)
+		return fmt.Errorf("clusters are not available: %w: %w", err, lacking)
 	}
 	return nil
 }
 
-func lackingOf(ctx context.Context, c client.Reader, clusters []string) []string {
-	var out []string
-	for _, name := range clusters {
-		cluster := &clusterv1.ManagedCluster{}
-		if err := c.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
-			out = append(out, fmt.Sprintf("%s: %v", name, err))
-			continue
+// availability gives a function that says what the clusters lack, nil if nothing.
+func availability(hubKubeconfig string, clusters []string) (func(context.Context) error, error) {
+	cfg, err := load(hubKubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(cfg, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("connect to hub: %w", err)
+	}
+	return func(ctx context.Context) error {
+		problems := make([]error, 0, len(clusters))
+		for _, name := range clusters {
+			problems = append(problems, lackingOf(ctx, c, name))
 		}
-		for _, kind := range []string{
-			clusterv1.ManagedClusterConditionHubAccepted,
-			clusterv1.ManagedClusterConditionJoined,
-			clusterv1.ManagedClusterConditionAvailable,
-		} {
-			if !meta.IsStatusConditionTrue(cluster.Status.Conditions, kind) {
-				out = append(out, fmt.Sprintf("%s: %s is not True", name, kind))
-				break
-			}
+		return errors.Join(problems...)
+	}, nil
+}
+
+func lackingOf(ctx context.Context, c client.Reader, name string) error {
+	cluster := &clusterv1.ManagedCluster{}
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, kind := range []string{
+		clusterv1.ManagedClusterConditionHubAccepted,
+		clusterv1.ManagedClusterConditionJoined,
+		clusterv1.ManagedClusterConditionAvailable,
+	} {
+		if !meta.IsStatusConditionTrue(cluster.Status.Conditions, kind) {
+			return fmt.Errorf("%s: %s is not True", name, kind)
 		}
 	}
-	return out
+	return nil
 }

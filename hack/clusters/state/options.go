@@ -19,6 +19,9 @@ const (
 	ComponentsNone = "none"
 )
 
+// DefaultLeaseSeconds lets a lost member show within half a minute.
+const DefaultLeaseSeconds = 5
+
 const maxMembers = 63
 
 var nameRE = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
@@ -41,6 +44,9 @@ type Options struct {
 	Assets string `json:"assets,omitempty"`
 	// OCMBinaries is a folder with Open Cluster Management's own programs to run instead of the stand-in; may be empty.
 	OCMBinaries string `json:"ocmBinaries,omitempty"`
+	// LeaseSeconds is how often members renew their lease on the hub, 1 to 3600. It is given to a member when it joins;
+	// later it is in the ManagedCluster.
+	LeaseSeconds int `json:"leaseSeconds"`
 	// Audit makes the API servers log every write (who, what, user agent) to logs/PLANE-audit.log.
 	Audit bool `json:"audit,omitempty"`
 }
@@ -54,9 +60,13 @@ func (o Options) Validate() error {
 	errs = append(errs,
 		inRange("--members", o.Members, 1, maxMembers),
 		inRange("--fake-nodes", o.FakeNodes, 0, 1000),
-		inRange("--real-nodes", o.RealNodes, 0, 16))
+		inRange("--real-nodes", o.RealNodes, 0, 16),
+		inRange("--lease-seconds", o.LeaseSeconds, 1, 3600))
 	if o.Components != ComponentsAll && o.Components != ComponentsNone {
 		errs = append(errs, fmt.Errorf("--components %q: want all or none", o.Components))
+	}
+	if o.OCMBinaries != "" {
+		errs = append(errs, errors.New("--ocm-binaries: OCM's own programs cannot be run yet; without the flag a stand-in runs"))
 	}
 	return errors.Join(append(errs, validateZones(o.Zones)...)...)
 }
@@ -109,6 +119,9 @@ func Merge(old, asked Options, set func(flag string) bool) (Options, error) {
 	}
 	if set("assets") {
 		out.Assets = asked.Assets
+	}
+	if set("lease-seconds") || out.LeaseSeconds == 0 {
+		out.LeaseSeconds = asked.LeaseSeconds
 	}
 	if set("audit") {
 		out.Audit = asked.Audit

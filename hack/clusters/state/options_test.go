@@ -11,7 +11,7 @@ import (
 )
 
 func valid() Options {
-	return Options{Name: "t", Members: 2, FakeNodes: 3, Zones: []string{"a", "b"}, Components: ComponentsAll}
+	return Options{Name: "t", Members: 2, FakeNodes: 3, Zones: []string{"a", "b"}, Components: ComponentsAll, LeaseSeconds: 5}
 }
 
 func TestValidateNamesTheFlag(t *testing.T) {
@@ -22,6 +22,9 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		"--real-nodes": func(o *Options) { o.RealNodes = 17 },
 		"--zones":      func(o *Options) { o.Zones = []string{"a", "a"} },
 		"--components": func(o *Options) { o.Components = "some" },
+
+		"--lease-seconds": func(o *Options) { o.LeaseSeconds = 0 },
+		"--ocm-binaries":  func(o *Options) { o.OCMBinaries = "/somewhere" },
 	} {
 		o := valid()
 		if err := o.Validate(); err != nil {
@@ -43,7 +46,7 @@ func TestValidateNamesTheFlag(t *testing.T) {
 
 func TestMergeTakesOnlyTheFlagsGiven(t *testing.T) {
 	old := valid()
-	asked := Options{Name: "t", Members: 3, FakeNodes: 9, RealNodes: 1, Zones: []string{"x"}, Components: ComponentsNone, Audit: true}
+	asked := Options{Name: "t", Members: 3, FakeNodes: 9, RealNodes: 1, Zones: []string{"x"}, Components: ComponentsNone, Audit: true, LeaseSeconds: 60}
 	want := old
 	want.FakeNodes, want.Audit = 9, true
 	got, err := Merge(old, asked, func(flag string) bool { return flag == "fake-nodes" || flag == "audit" })

@@ -5,11 +5,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -104,6 +106,9 @@ func (a *Agent) say(ctx context.Context, err error) {
 // pass does all there is to do now and says when the next is due.
 func (a *Agent) pass(ctx context.Context) (time.Duration, error) {
 	cluster, err := a.join(ctx)
+	if apierrors.IsNotFound(err) {
+		err = errors.Join(err, a.lease.keep(ctx, 0))
+	}
 	if err != nil {
 		return soon, err
 	}

@@ -38,10 +38,12 @@ var (
 	}
 )
 
-// ModuleDir asks the go command where the OCM api module of the module around
-// the working directory lies. It fails outside a module that requires it.
-func ModuleDir(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", apiModule).Output()
+// ModuleDir asks the go command where the OCM api module of the module at root
+// (the working directory where empty) lies. It fails outside a module that requires it.
+func ModuleDir(ctx context.Context, root string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", apiModule)
+	cmd.Dir = root
+	out, err := cmd.Output()
 	if err != nil {
 		detail := ""
 		var exit *exec.ExitError

@@ -12,7 +12,7 @@ import (
 )
 
 func TestFilesOfTheModule(t *testing.T) {
-	dir, err := ModuleDir(t.Context())
+	dir, err := ModuleDir(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,4 +80,10 @@ func storageVersion(t *testing.T, crd *unstructured.Unstructured) string {
 	}
 	t.Fatalf("%s has no storage version", crd.GetName())
 	return ""
+}
+
+func TestModuleDirOutsideAModule(t *testing.T) {
+	if dir, err := ModuleDir(t.Context(), t.TempDir()); err == nil {
+		t.Errorf("found %s", dir)
+	}
 }
