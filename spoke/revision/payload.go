@@ -30,27 +30,33 @@ func Payload(template *corev1.PodTemplateSpec) ([]byte, error) {
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		return nil, fmt.Errorf("pod template: %w", err)
 	}
-	withCreationTimestamps(tree)
-	tree["$patch"] = "replace"
-	return json.Marshal(map[string]any{"spec": map[string]any{"template": tree}})
+	WithCreationTimestamps(tree)
+	return PayloadOf(tree)
 }
 
-// withCreationTimestamps puts back the nulls that Kubernetes libraries before 0.34 wrote for every
-// embedded metadata: the template's and those of ephemeral volume claims.
-func withCreationTimestamps(template map[string]any) {
-	nullTimestamp(template)
+// PayloadOf serialises a template of any shape, read as JSON, as a revision's data.
+func PayloadOf(template map[string]any) ([]byte, error) {
+	template["$patch"] = "replace"
+	return json.Marshal(map[string]any{"spec": map[string]any{"template": template}})
+}
+
+// WithCreationTimestamps puts back the nulls that Kubernetes libraries before 0.34 wrote for every
+// metadata embedded in a pod template: its own and those of ephemeral volume claims.
+func WithCreationTimestamps(template map[string]any) {
+	NullTimestamp(template)
 	spec, _ := template["spec"].(map[string]any)
 	volumes, _ := spec["volumes"].([]any)
 	for i := range volumes {
 		volume, _ := volumes[i].(map[string]any)
 		ephemeral, _ := volume["ephemeral"].(map[string]any)
 		if claim, ok := ephemeral["volumeClaimTemplate"].(map[string]any); ok {
-			nullTimestamp(claim)
+			NullTimestamp(claim)
 		}
 	}
 }
 
-func nullTimestamp(holder map[string]any) {
+// NullTimestamp gives the metadata of an object read as JSON the null creationTimestamp.
+func NullTimestamp(holder map[string]any) {
 	metadata, ok := holder["metadata"].(map[string]any)
 	if !ok {
 		metadata = map[string]any{}

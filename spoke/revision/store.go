@@ -37,6 +37,9 @@ type Owner struct {
 	Selector *metav1.LabelSelector
 	// Template is the pod template wanted now.
 	Template *corev1.PodTemplateSpec
+	// Payload and Labels stand in for Template where the history is of more than a pod template.
+	Payload []byte
+	Labels  map[string]string
 	// Annotations are put on revisions beside those of the workload.
 	Annotations map[string]string
 }
@@ -79,11 +82,13 @@ func (s *Store) Ensure(ctx context.Context, owner Owner, current string, collisi
 	if err != nil {
 		return nil, err
 	}
-	payload, err := Payload(owner.Template)
-	if err != nil {
-		return nil, err
+	if owner.Template != nil {
+		owner.Labels = owner.Template.Labels
+		if owner.Payload, err = Payload(owner.Template); err != nil {
+			return nil, err
+		}
 	}
-	candidate := s.candidate(owner, payload)
+	candidate := s.candidate(owner)
 	result := &Result{All: existing, Collisions: collisions}
 	decision := Sync(existing, candidate)
 	switch decision.Move {
@@ -102,14 +107,14 @@ func (s *Store) Ensure(ctx context.Context, owner Owner, current string, collisi
 	return result, nil
 }
 
-func (s *Store) candidate(owner Owner, payload []byte) *appsv1.ControllerRevision {
+func (s *Store) candidate(owner Owner) *appsv1.ControllerRevision {
 	annotations := maps.Clone(owner.GetAnnotations())
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	maps.Copy(annotations, owner.Annotations)
-	labels := maps.Clone(owner.Template.Labels)
+	labels := maps.Clone(owner.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
@@ -118,7 +123,7 @@ func (s *Store) candidate(owner Owner, payload []byte) *appsv1.ControllerRevisio
 			Namespace: owner.GetNamespace(), Labels: labels, Annotations: annotations,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner.Object, owner.GVK)},
 		},
-		Data: runtime.RawExtension{Raw: payload},
+		Data: runtime.RawExtension{Raw: owner.Payload},
 	}
 }
 
