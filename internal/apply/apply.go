@@ -59,6 +59,12 @@ func (a *Applier) Apply(ctx context.Context, desired *unstructured.Unstructured,
 	return result, nil
 }
 
+// Holds tells whether Apply would make no request.
+func (a *Applier) Holds(desired *unstructured.Unstructured, live client.Object, owner string) bool {
+	hash, err := hashOf(desired.Object)
+	return err == nil && a.holds(keyOf(desired), owner, hash, live)
+}
+
 // Forget drops what is remembered of an object.
 func (a *Applier) Forget(obj client.Object) {
 	a.mu.Lock()
