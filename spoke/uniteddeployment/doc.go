@@ -1,0 +1,41 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package uniteddeployment runs UnitedDeployments: one workload per subset, sized by
+// internal/allocate and bound to its domain.
+//
+// It promises:
+//   - one pass brings every subset to the spec, and a pass that is cut off at any point is completed
+//     by the next: a subset's workload has a name that follows from the UnitedDeployment's uid and the
+//     subset, so it is not made twice;
+//   - a workload is written only when its revision, replicas, partition or patch differ from what
+//     they should be; at rest nothing is written;
+//   - an update sends the fields the template sets, owned by spoke-uniteddeployment; fields that
+//     others own stay, fields that left the template go;
+//   - of two workloads of one subset the one that is not being deleted, then has more ready pods,
+//     then is older, stays;
+//   - what goes wrong is in conditions SubsetProvisioned and SubsetUpdated with a message, and is
+//     tried again; one subset's failure does not hold up the others.
+//
+// What a pass does with a subset:
+//
+//	in spec  workloads        template kind   then
+//	yes      none             as asked        create
+//	yes      one              as asked        update when it differs, else nothing
+//	yes      several          as asked        delete all but the best one
+//	no       any              as asked        delete
+//	any      any              another kind    delete
+//	any      being deleted    any             wait until it is gone
+//
+// Templates of kind CloneSet and Deployment are served. For the two StatefulSet kinds nothing is
+// done and condition SubsetProvisioned says TemplateNotSupported. Schedule type Adaptive gets the
+// min/max allocation without moving replicas away from subsets that cannot schedule them, and
+// condition AdaptiveSchedule says so.
+//
+// Where this departs from OpenKruise: status is written on failed passes too; fixed replicas that
+// add up to more than spec.replicas are served in list order instead of refused; revisions are
+// found by owner, so those of CloneSet templates are trimmed and currentRevision lags during a
+// rollout; subsetStatuses of subsets no longer in the spec stay listed with their numbers at zero;
+// orphans are adopted only when they carry a subset's name; observedGeneration moves only when the
+// pass had no error.
+package uniteddeployment
