@@ -51,7 +51,6 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetTemplateSpec":                            schema_flotilla_apis_apps_v1beta1_CloneSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetUpdateStrategy":                          schema_flotilla_apis_apps_v1beta1_CloneSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition":                                       schema_flotilla_apis_apps_v1beta1_Condition(ref),
-		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DefaultOptions":                                  schema_flotilla_apis_apps_v1beta1_DefaultOptions(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DeploymentTemplateSpec":                          schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy":                           schema_flotilla_apis_apps_v1beta1_InPlaceUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle":                                       schema_flotilla_apis_apps_v1beta1_Lifecycle(ref),
@@ -1871,37 +1870,6 @@ func schema_flotilla_apis_apps_v1beta1_Condition(ref common.ReferenceCallback) c
 		},
 		Dependencies: []string{
 			v1.Time{}.OpenAPIModelName()},
-	}
-}
-
-func schema_flotilla_apis_apps_v1beta1_DefaultOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
-	return common.OpenAPIDefinition{
-		Schema: spec.Schema{
-			SchemaProps: spec.SchemaProps{
-				Description: "DefaultOptions say what else to fill.",
-				Type:        []string{"object"},
-				Properties: map[string]spec.Schema{
-					"Templates": {
-						SchemaProps: spec.SchemaProps{
-							Description: "Templates also fills pod and claim templates. Ask TemplatesChanged: another byte in a template is another revision, so a template that stands still is left as it is.",
-							Default:     false,
-							Type:        []string{"boolean"},
-							Format:      "",
-						},
-					},
-					"PodTemplate": {
-						SchemaProps: spec.SchemaProps{
-							Description: "PodTemplate tunes how pod templates are filled.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("github.com/flotilla-sh/flotilla/apis/podtemplate.Options"),
-						},
-					},
-				},
-				Required: []string{"Templates", "PodTemplate"},
-			},
-		},
-		Dependencies: []string{
-			"github.com/flotilla-sh/flotilla/apis/podtemplate.Options"},
 	}
 }
 

@@ -20,6 +20,8 @@ const (
 )
 
 // DefaultOptions say what else to fill.
+// +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type DefaultOptions struct {
 	// Templates also fills pod and claim templates. Ask TemplatesChanged: another byte in a template
 	// is another revision, so a template that stands still is left as it is.
