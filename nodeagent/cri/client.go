@@ -164,7 +164,7 @@ func (c *Client) WaitLost(ctx context.Context, period time.Duration) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-broken:
-			return fmt.Errorf("%w: connection to %s is %s", ErrUnavailable, c.endpoint, c.conn.GetState())
+			return fmt.Errorf("the connection to %s broke", c.endpoint)
 		case <-tick.C:
 			if _, err := c.Version(ctx); err == nil {
 				misses = 0

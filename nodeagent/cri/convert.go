@@ -12,21 +12,33 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// wrap gives an error of a call the kind that callers decide by, counts it, and keeps the runtime's words.
+// callError is a call that failed: the kind that callers decide by, and the runtime's own words.
+type callError struct {
+	method string
+	kind   error
+	words  string
+}
+
+func (e *callError) Error() string { return fmt.Sprintf("%s: %v: %s", e.method, e.kind, e.words) }
+
+func (e *callError) Unwrap() error { return e.kind }
+
+// wrap counts an error of a call and tells its kind.
 func wrap(method string, err error) error {
 	code := status.Code(err)
 	callErrors.WithLabelValues(method, code.String()).Inc()
-	words := status.Convert(err).Message()
+	failed := &callError{method: method, words: status.Convert(err).Message()}
 	switch code {
 	case codes.NotFound:
-		return fmt.Errorf("%s: %w: %s", method, ErrNotFound, words)
+		failed.kind = ErrNotFound
 	case codes.Unimplemented:
-		return fmt.Errorf("%s: %w: %s", method, ErrUnsupported, words)
+		failed.kind = ErrUnsupported
 	case codes.Unavailable, codes.Canceled:
-		return fmt.Errorf("%s: %w: %s", method, ErrUnavailable, words)
+		failed.kind = ErrUnavailable
 	default:
 		return fmt.Errorf("%s: %w", method, err)
 	}
+	return failed
 }
 
 func podRef(labels map[string]string) PodRef {

@@ -80,7 +80,7 @@ func Choose(probes []Probe, kubelets string) (int, error) {
 	if len(refused) == 0 {
 		refused = []error{errors.New("none of the known sockets is there; name one with --socket-file")}
 	}
-	return -1, fmt.Errorf("%w: %s", ErrUnavailable, joinWords(refused))
+	return -1, errors.New(joinWords(refused))
 }
 
 // joinWords puts several errors on one line, for logs, events and health answers.

@@ -6,6 +6,7 @@ package cri
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -115,9 +116,17 @@ func isSocket(endpoint string) error {
 	return nil
 }
 
+// explain says for users why a socket is of no use.
 func explain(err error) error {
-	if errors.Is(err, ErrUnsupported) {
+	failed, ok := errors.AsType[*callError](err)
+	switch {
+	case !ok:
+		return err
+	case errors.Is(err, ErrUnsupported):
 		return errors.New("the peer does not serve CRI v1 (its CRI is off, or the runtime is too old)")
+	case errors.Is(err, ErrUnavailable):
+		return fmt.Errorf("nobody answers (%s)", failed.words)
+	default:
+		return err
 	}
-	return err
 }
