@@ -1,0 +1,72 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/internal/ownership"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+	"github.com/flotilla-sh/flotilla/spoke/cloneset"
+	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
+	"github.com/flotilla-sh/flotilla/spoke/uniteddeployment"
+	"github.com/flotilla-sh/flotilla/spoke/workload"
+)
+
+// controllers is every controller of the spoke, in the order in which they are added.
+var controllers = []struct {
+	name string
+	add  func(manager.Manager) error
+}{
+	{"podreadiness", podreadiness.Add},
+	{"cloneset", addCloneSet},
+	{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
+}
+
+// Add puts everything the spoke does into the manager.
+func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error {
+	if err := opts.validate(); err != nil {
+		return err
+	}
+	if err := addIndexes(mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if err := addWebhooks(mgr, hooks); err != nil {
+		return err
+	}
+	for _, c := range controllers {
+		if err := c.add(mgr); err != nil {
+			return wrap(c.name, err)
+		}
+	}
+	return nil
+}
+
+// indexed are the kinds that controllers list by the uid of their owner.
+var indexed = []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}}
+
+func addIndexes(indexer client.FieldIndexer) error {
+	for _, obj := range indexed {
+		if err := indexer.IndexField(context.Background(), obj, ownership.ControllerUIDIndex, ownership.IndexByController); err != nil {
+			return wrap("index", err)
+		}
+	}
+	return workload.AddIndexes(context.Background(), indexer)
+}
+
+// addCloneSet hands the gates that CloneSets read to their controller.
+func addCloneSet(mgr manager.Manager) error {
+	return cloneset.Add(mgr, cloneset.Options{
+		ShortHash:               features.Enabled(features.CloneSetShortHash),
+		PartitionRollback:       features.Enabled(features.CloneSetPartitionRollback),
+		PreparingUpdateAsUpdate: features.Enabled(features.PreparingUpdateAsUpdate),
+		RecreateOnClaimChange:   features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
+		EnvFromMetadata:         features.Enabled(features.InPlaceUpdateEnvFromMetadata),
+	})
+}
