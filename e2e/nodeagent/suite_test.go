@@ -1,0 +1,55 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package nodeagent
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flotilla-sh/flotilla/e2e/harness"
+)
+
+var fleet *harness.Fleet
+
+func TestNodeagent(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	RunSpecs(t, "nodeagent")
+}
+
+// up brings the fleet up once; specs call it, so that a run without label real needs no real nodes.
+func up(ctx context.Context) {
+	GinkgoHelper()
+	if fleet != nil {
+		return
+	}
+	Expect(os.Geteuid()).To(BeZero(), "real nodes need root; leave these specs out with --ginkgo.label-filter='!real'")
+	var err error
+	fleet, err = harness.Up(ctx, harness.Options{Name: "e2e-real", Members: 2, RealNodes: 2})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// namespace makes a namespace of its own for a test, on the hub, and takes it away afterwards.
+func namespace(ctx context.Context) string {
+	GinkgoHelper()
+	ns := &corev1.Namespace{}
+	ns.GenerateName = "e2e-"
+	Expect(fleet.Hub.Create(ctx, ns)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		if CurrentSpecReport().Failed() {
+			GinkgoWriter.Println(fleet.Describe(ctx, ns.Name))
+		}
+		Expect(fleet.DeleteNamespace(ctx, ns.Name)).To(Succeed())
+	}, NodeTimeout(3*time.Minute))
+	return ns.Name
+}
