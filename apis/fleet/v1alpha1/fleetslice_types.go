@@ -53,15 +53,22 @@ type FleetSliceSpec struct {
 type SliceSource struct {
 	// apiVersion of the hub object.
 	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
 	APIVersion string `json:"apiVersion"`
 	// kind of the hub object.
 	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 	// namespace of the hub object.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 	// name of the hub object.
 	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// uid of the hub object.
 	// +required
@@ -72,6 +79,7 @@ type SliceSource struct {
 	Generation int64 `json:"generation,omitempty"`
 	// revision is the hub's hash of the pod template.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 }
 
@@ -79,6 +87,7 @@ type SliceSource struct {
 type SubsetReplicas struct {
 	// subset name; "" is the whole object.
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Subset string `json:"subset"`
 	// replicas of the subset in this member.
 	// +required
@@ -90,6 +99,7 @@ type SubsetReplicas struct {
 type SubsetPartition struct {
 	// subset name; "" is the whole object.
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Subset string `json:"subset"`
 	// partition of the subset in this member.
 	// +required
@@ -133,9 +143,11 @@ type FleetSliceStatus struct {
 	ObjectObservedGeneration int64 `json:"objectObservedGeneration,omitempty"`
 	// currentRevision is the member's name of the revision it last rolled out in full.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	CurrentRevision string `json:"currentRevision,omitempty"`
 	// updatedRevision is the member's name of the newest revision.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	UpdatedRevision string `json:"updatedRevision,omitempty"`
 	// subsets holds the counters of each subset, or of the whole object under the name "".
 	// +optional
@@ -154,6 +166,7 @@ type FleetSliceStatus struct {
 type SubsetCounters struct {
 	// subset name; "" is the whole object.
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Subset string `json:"subset"`
 	// replicas there are.
 	// +optional
