@@ -1,0 +1,3 @@
+module github.com/flotilla-sh/flotilla
+
+go 1.26.0
