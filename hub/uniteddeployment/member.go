@@ -116,22 +116,11 @@ func shared(same map[string]*unstructured.Unstructured, base *unstructured.Unstr
 // memberObject copies what it changes and shares the rest with the base.
 func memberObject(base *unstructured.Unstructured, subsets []any) *unstructured.Unstructured {
 	object := maps.Clone(base.Object)
-	spec := child(object, "spec")
+	spec := share.Child(object, "spec")
 	delete(spec, "replicas")
-	child(spec, "topology")["subsets"] = subsets
+	share.Child(spec, "topology")["subsets"] = subsets
 	if strategy, ok := spec["updateStrategy"].(map[string]any); ok && strategy["manualUpdate"] != nil {
-		delete(child(child(spec, "updateStrategy"), "manualUpdate"), "partitions")
+		delete(share.Child(share.Child(spec, "updateStrategy"), "manualUpdate"), "partitions")
 	}
 	return &unstructured.Unstructured{Object: object}
-}
-
-// child replaces a nested map by a copy of it, or by an empty one, and returns that.
-func child(parent map[string]any, name string) map[string]any {
-	old, _ := parent[name].(map[string]any)
-	fresh := maps.Clone(old)
-	if fresh == nil {
-		fresh = map[string]any{}
-	}
-	parent[name] = fresh
-	return fresh
 }

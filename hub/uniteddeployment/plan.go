@@ -36,7 +36,7 @@ func (Divider) Divide(req share.Request) (share.Plan, error) {
 	if err != nil {
 		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: "spec.topology: " + err.Error()}
 	}
-	p.plan = share.Plan{Revision: revisionOf(req.Target), Notes: slices.Clone(allocated.Notes)}
+	p.plan = share.Plan{Revision: share.Revision(req.Target), Notes: slices.Clone(allocated.Notes)}
 	if allocated.Reduced != "" {
 		p.plan.Notes = append(p.plan.Notes, allocated.Reduced)
 	}

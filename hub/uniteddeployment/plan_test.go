@@ -232,19 +232,6 @@ func TestDivideRefuses(t *testing.T) {
 	}
 }
 
-func TestRevisionFollowsTheTemplateOnly(t *testing.T) {
-	a, b := united(t, "{replicas: 4}"), united(t, "{replicas: 5, topology: {subsets: [{name: a}]}}")
-	if revisionOf(a) != revisionOf(b) || !strings.HasPrefix(revisionOf(a), "web-") {
-		t.Errorf("%s, %s", revisionOf(a), revisionOf(b))
-	}
-	if err := unstructured.SetNestedField(b.Object, "x", "spec", "template", "cloneSetTemplate", "metadata", "labels", "l"); err != nil {
-		t.Fatal(err)
-	}
-	if revisionOf(a) == revisionOf(b) {
-		t.Error("another template, the same revision")
-	}
-}
-
 // TestOverriddenSubset: an override may take a subset out for some clusters.
 func TestOverriddenSubset(t *testing.T) {
 	req := request(united(t, "{replicas: 4, topology: {subsets: [{name: a}, {name: b, replicas: 2}]}}"), cluster("m1", "eu", ""), cluster("m2", "us", ""))

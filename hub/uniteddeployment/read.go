@@ -4,14 +4,11 @@
 package uniteddeployment
 
 import (
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/rand"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
@@ -39,18 +36,6 @@ func withoutTemplate(object *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(spec)
 	delete(out, "template")
 	return out
-}
-
-// revisionOf is the hub's name for the pod template: it changes with spec.template and nothing else.
-func revisionOf(object *unstructured.Unstructured) string {
-	spec, _ := object.Object["spec"].(map[string]any)
-	data, err := json.Marshal(spec["template"])
-	if err != nil {
-		data = nil // JSON came in, so JSON goes out
-	}
-	h := fnv.New64a()
-	_, _ = h.Write(data) // a hash never fails to write
-	return object.GetName() + "-" + rand.SafeEncodeString(fmt.Sprintf("%016x", h.Sum64()))[:10]
 }
 
 // subset is one subset as one set of clusters gets it.

@@ -1,0 +1,173 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scalable
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/hub/share"
+	"github.com/flotilla-sh/flotilla/hub/split"
+)
+
+var cloneSet = schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"}
+
+// Divider divides by .spec.replicas.
+type Divider struct{}
+
+// Divide makes the plan. A share.Problem says that the object cannot be divided as it is.
+func (Divider) Divide(req share.Request) (share.Plan, error) {
+	replicas, err := replicasOf(req.Target)
+	if err != nil {
+		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
+	}
+	partition, manual, err := partitionOf(req.Target, replicas)
+	if err != nil {
+		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
+	}
+	plan := share.Plan{Revision: share.Revision(req.Target)}
+	shares := divide(req, replicas, &plan)
+	partitions := map[string]int32{}
+	if manual {
+		partitions = inProportion(req, partition, shares)
+		for _, n := range partitions {
+			plan.Subsets[0].Partition += n
+		}
+	}
+	same := map[*unstructured.Unstructured]*unstructured.Unstructured{}
+	for _, c := range req.Clusters {
+		if same[c.Object] == nil {
+			same[c.Object] = memberObject(c.Object, manual)
+		}
+		n := shares[c.Name]
+		slice := share.Slice{
+			Cluster: c.Name, Object: same[c.Object], Held: map[string]int32{share.Whole: n},
+			Split: []fleetv1alpha1.SubsetReplicas{{Subset: share.Whole, Replicas: n}},
+		}
+		if manual {
+			slice.Partitions = []fleetv1alpha1.SubsetPartition{{Subset: share.Whole, Partition: partitions[c.Name]}}
+		}
+		plan.Slices = append(plan.Slices, slice)
+	}
+	return plan, nil
+}
+
+// divide fills in everything of the plan but slices and partition, and returns the shares by cluster.
+func divide(req share.Request, replicas int32, plan *share.Plan) map[string]int32 {
+	shares := map[string]int32{}
+	if req.Mode == fleetv1alpha1.DivisionDuplicated {
+		for _, c := range req.Clusters {
+			shares[c.Name] = replicas
+		}
+		plan.Subsets = []share.Subset{{Replicas: replicas * int32(len(req.Clusters))}}
+		return shares
+	}
+	result := split.Steady(split.Request{Key: string(req.Target.GetUID()), Replicas: replicas, Buckets: buckets(req)})
+	for _, s := range result.Shares {
+		shares[s.Name] = s.Replicas
+	}
+	for _, m := range result.Moves {
+		plan.Moves = append(plan.Moves, share.Move{Move: m})
+	}
+	if result.Short > 0 {
+		short := share.Shortage{Replicas: result.Short, Why: "no cluster is selected"}
+		if len(req.Clusters) > 0 {
+			short.Full = slices.DeleteFunc(result.Full, func(f split.Full) bool { _, left := req.Left[f.Name]; return left })
+		}
+		plan.Short = []share.Shortage{short}
+	}
+	plan.Subsets = []share.Subset{{Replicas: replicas - result.Short}}
+	return shares
+}
+
+func buckets(req share.Request) []split.Bucket {
+	var out []split.Bucket
+	chosen := map[string]bool{}
+	for _, c := range req.Clusters {
+		chosen[c.Name] = true
+		b := split.Bucket{Name: c.Name, Weight: c.Weight, Hi: split.Unbounded, Current: req.Held.Of(c.Name, share.Whole)}
+		if c.Frozen != "" {
+			b.Hi, b.Why = b.Current, c.Frozen
+		}
+		out = append(out, b)
+	}
+	for cluster := range req.Held {
+		if n := req.Held.Of(cluster, share.Whole); n > 0 && !chosen[cluster] {
+			out = append(out, split.Bucket{Name: cluster, Current: n, Why: req.Left[cluster]})
+		}
+	}
+	return out
+}
+
+// inProportion divides the partition in proportion to the shares; copies each keep all of it.
+func inProportion(req share.Request, partition int32, shares map[string]int32) map[string]int32 {
+	out := map[string]int32{}
+	ask := split.Request{Key: string(req.Target.GetUID()) + "/partition", Replicas: partition}
+	for cluster, n := range shares {
+		if req.Mode == fleetv1alpha1.DivisionDuplicated {
+			out[cluster] = min(partition, n)
+			continue
+		}
+		ask.Buckets = append(ask.Buckets, split.Bucket{Name: cluster, Weight: n, Hi: n})
+	}
+	for _, s := range split.Ideal(ask).Shares {
+		out[s.Name] = s.Replicas
+	}
+	return out
+}
+
+func replicasOf(object *unstructured.Unstructured) (int32, error) {
+	n, found, err := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("spec.replicas: %w", err)
+	case !found:
+		return 1, nil
+	case n < 0 || n > int64(split.Unbounded):
+		return 0, fmt.Errorf("spec.replicas: %d is out of range", n)
+	}
+	return int32(n), nil
+}
+
+// partitionOf is how many pods stay at the old revision, and whether the object says so at all.
+func partitionOf(object *unstructured.Unstructured, replicas int32) (int32, bool, error) {
+	if object.GroupVersionKind().GroupKind() != cloneSet {
+		return 0, false, nil
+	}
+	raw, found, err := unstructured.NestedFieldNoCopy(object.Object, "spec", "updateStrategy", "rollingUpdate", "partition")
+	if err != nil || !found || raw == nil {
+		return 0, false, nil
+	}
+	data, err := json.Marshal(raw)
+	if err != nil {
+		return 0, false, err
+	}
+	var value intstr.IntOrString
+	if err := json.Unmarshal(data, &value); err != nil {
+		return 0, false, fmt.Errorf("spec.updateStrategy.rollingUpdate.partition: %w", err)
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&value, int(replicas), true)
+	if err != nil {
+		return 0, false, fmt.Errorf("spec.updateStrategy.rollingUpdate.partition: %w", err)
+	}
+	return int32(min(max(n, 0), int(replicas))), true, nil
+}
+
+// memberObject is the object without the numbers; it shares the rest with the base.
+func memberObject(base *unstructured.Unstructured, manual bool) *unstructured.Unstructured {
+	object := maps.Clone(base.Object)
+	spec := share.Child(object, "spec")
+	delete(spec, "replicas")
+	if manual {
+		delete(share.Child(share.Child(spec, "updateStrategy"), "rollingUpdate"), "partition")
+	}
+	return &unstructured.Unstructured{Object: object}
+}
