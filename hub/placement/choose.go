@@ -67,7 +67,7 @@ func Choose(in Input) (Choice, error) {
 	if err != nil || choice.Unresolved != "" {
 		return choice, err
 	}
-	kept := keep(in, groups, &choice)
+	keep(in, groups, &choice)
 	for name, group := range groups {
 		cluster, known := in.Clusters[name]
 		switch {
@@ -79,7 +79,7 @@ func Choose(in Input) (Choice, error) {
 		case !cluster.Accepted:
 			choice.Left[name] = "the hub has not accepted the cluster"
 		default:
-			choice.Clusters = append(choice.Clusters, Selected{Cluster: cluster, Group: group, Frozen: frozen(cluster, kept[name])})
+			choice.Clusters = append(choice.Clusters, Selected{Cluster: cluster, Group: group, Frozen: frozen(cluster)})
 		}
 	}
 	slices.SortFunc(choice.Clusters, func(a, b Selected) int { return cmp.Compare(a.Name, b.Name) })
@@ -92,7 +92,6 @@ func named(in Input, choice *Choice) (map[string]string, error) {
 	groups := map[string]string{}
 	switch {
 	case in.Spec.PlacementRef != nil:
-		choice.Unresolved = unresolved(in.Spec.PlacementRef.Name, in.Placement)
 		for _, d := range in.Decisions {
 			for _, decision := range d.Status.Decisions {
 				if decision.ClusterName != "" {
@@ -100,6 +99,7 @@ func named(in Input, choice *Choice) (map[string]string, error) {
 				}
 			}
 		}
+		choice.Unresolved = unresolved(in.Spec.PlacementRef.Name, in.Placement, len(groups))
 	case in.Spec.ClusterSelector != nil:
 		selector, err := metav1.LabelSelectorAsSelector(in.Spec.ClusterSelector)
 		if err != nil {
@@ -119,27 +119,22 @@ func named(in Input, choice *Choice) (map[string]string, error) {
 }
 
 // unresolved says why decisions cannot be relied upon; "" when they can.
-func unresolved(name string, p *clusterv1beta1.Placement) string {
+func unresolved(name string, p *clusterv1beta1.Placement, read int) string {
 	if p == nil {
 		return fmt.Sprintf("there is no Placement %q in this namespace", name)
 	}
 	if c := meta.FindStatusCondition(p.Status.Conditions, clusterv1beta1.PlacementConditionMisconfigured); c != nil && c.Status == metav1.ConditionTrue {
 		return fmt.Sprintf("Placement %q is misconfigured: %s", name, c.Message)
 	}
+	if selected := int(p.Status.NumberOfSelectedClusters); read < selected {
+		return fmt.Sprintf("Placement %q selects %d clusters, and its decisions name only %d so far", name, selected, read)
+	}
 	return ""
 }
 
-// isIncomplete tells that fewer decisions were read than the Placement says there are: some are still
-// on their way, so a cluster that is missing is not yet known to be dropped.
-func isIncomplete(in Input, groups map[string]string) bool {
-	return in.Spec.PlacementRef != nil && in.Placement != nil && int(in.Placement.Status.NumberOfSelectedClusters) > len(groups)
-}
-
-// keep adds to groups the clusters that hold a share, are not named any more and are not known to be
-// dropped on purpose. It returns why each was kept.
-func keep(in Input, groups map[string]string, choice *Choice) map[string]string {
-	kept := map[string]string{}
-	incomplete := isIncomplete(in, groups)
+// keep adds to groups the clusters that hold a share and were dropped from the decisions because they
+// are out of reach.
+func keep(in Input, groups map[string]string, choice *Choice) {
 	byOCM := in.Spec.PlacementRef != nil
 	for _, name := range in.Holding {
 		if _, named := groups[name]; named {
@@ -149,24 +144,16 @@ func keep(in Input, groups map[string]string, choice *Choice) map[string]string 
 		case !known:
 			choice.Left[name] = "no such ManagedCluster"
 		case byOCM && cluster.Usable() && cluster.Unreachable:
-			kept[name] = outOfReachWhy
-		case byOCM && cluster.Usable() && incomplete:
-			kept[name] = "not all decisions of the Placement have been read yet"
+			groups[name] = ""
 		default:
 			choice.Left[name] = "no longer selected"
 		}
 	}
-	for name := range kept {
-		groups[name] = ""
-	}
-	return kept
 }
 
-const outOfReachWhy = "the cluster is out of reach: it keeps what it has and gets no more"
-
-func frozen(c Cluster, kept string) string {
+func frozen(c Cluster) string {
 	if c.Unreachable {
-		return outOfReachWhy
+		return "the cluster is out of reach: it keeps what it has and gets no more"
 	}
-	return kept
+	return ""
 }

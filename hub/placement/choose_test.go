@@ -67,9 +67,9 @@ func TestChoose(t *testing.T) {
 		"all decisions":        {Input{Spec: ref, Placement: &clusterv1beta1.Placement{}, Decisions: []clusterv1beta1.PlacementDecision{decision("", "b", ""), decision("canary", "a")}}, []string{"a", "b"}, nil, nil, left{}, false},
 		"dropped out of reach": {Input{Spec: ref, Placement: &clusterv1beta1.Placement{}, Holding: []string{"a", "away"}, Decisions: []clusterv1beta1.PlacementDecision{decision("", "a")}}, []string{"a", "away"}, []string{"away"}, nil, left{}, false},
 		"dropped on purpose":   {Input{Spec: ref, Placement: &clusterv1beta1.Placement{}, Holding: []string{"a", "b"}, Decisions: []clusterv1beta1.PlacementDecision{decision("", "a")}}, []string{"a"}, nil, nil, left{"b": "no longer selected"}, false},
-		"decisions to come":    {Input{Spec: ref, Placement: three, Holding: []string{"b"}, Decisions: []clusterv1beta1.PlacementDecision{decision("", "a")}}, []string{"a", "b"}, []string{"b"}, nil, left{}, false},
+		"decisions to come":    {Input{Spec: ref, Placement: three, Holding: []string{"b"}, Decisions: []clusterv1beta1.PlacementDecision{decision("", "a")}}, nil, nil, nil, left{}, true},
 		"cluster vanished":     {Input{Spec: ref, Placement: &clusterv1beta1.Placement{}, Holding: []string{"gone"}}, nil, nil, nil, left{"gone": "no such ManagedCluster"}, false},
-		"going while held":     {Input{Spec: ref, Placement: three, Holding: []string{"going"}}, nil, nil, nil, left{"going": "no longer selected"}, false},
+		"going while held":     {Input{Spec: ref, Placement: &clusterv1beta1.Placement{}, Holding: []string{"going"}}, nil, nil, nil, left{"going": "no longer selected"}, false},
 		"no Placement":         {Input{Spec: ref, Holding: []string{"a"}}, nil, nil, nil, left{}, true},
 		"misconfigured":        {Input{Spec: ref, Placement: broken, Holding: []string{"a"}}, nil, nil, nil, left{}, true},
 	} {

@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -61,6 +62,9 @@ func FromManagedCluster(mc *clusterv1.ManagedCluster) Cluster {
 		},
 	}
 }
+
+// Equal tells whether placement would decide the same of both.
+func (c Cluster) Equal(o Cluster) bool { return reflect.DeepEqual(c, o) }
 
 // Usable tells whether the cluster may hold shares at all.
 func (c Cluster) Usable() bool { return c.Accepted && !c.Deleting }

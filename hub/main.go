@@ -1,0 +1,48 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/flotilla-sh/flotilla/hub/setup"
+	"github.com/flotilla-sh/flotilla/internal/bootstrap"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "flotilla-hub:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	base := bootstrap.NewOptions("flotilla-hub")
+	base.QPS, base.Burst = 1000, 2000 // one change is a write for every member
+	hooks := webhookserver.NewOptions(base.Component, base.Namespace)
+	opts := setup.NewOptions()
+	base.AddFlags(pflag.CommandLine)
+	hooks.AddFlags(pflag.CommandLine)
+	opts.AddFlags(pflag.CommandLine)
+	pflag.Parse()
+	base.SetLogger()
+	hooks.Namespace, opts.Namespace = base.Namespace, base.Namespace
+	cfg, err := base.RESTConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := base.Manager(cfg, setup.Scheme(), hooks.Server(), setup.ByObject(hooks))
+	if err != nil {
+		return err
+	}
+	if err := setup.Add(mgr, hooks, opts); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}

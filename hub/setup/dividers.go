@@ -1,0 +1,134 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/hub/copies"
+	"github.com/flotilla-sh/flotilla/hub/fleetplacement"
+	"github.com/flotilla-sh/flotilla/hub/scalable"
+	"github.com/flotilla-sh/flotilla/hub/uniteddeployment"
+)
+
+// kind is one line of the table of dividers.
+type kind struct {
+	schema.GroupKind
+	name    string
+	divider fleetplacement.Divider
+	// told: objects of the kind that no placement names are told so.
+	told bool
+}
+
+// kinds that have a divider of their own. Others are divided when they have the scale subresource, and
+// copied when the placement says Duplicated.
+var kinds = []kind{
+	{ours("UnitedDeployment"), "uniteddeployment", uniteddeployment.Divider{}, true},
+	{ours("CloneSet"), "scalable", scalable.Divider{}, true},
+	{builtIn("Deployment"), "scalable", scalable.Divider{}, false},
+	{builtIn("ReplicaSet"), "scalable", scalable.Divider{}, false},
+}
+
+// numbered are kinds whose pods are numbered: two clusters would have pods of the same number.
+var numbered = []schema.GroupKind{ours("StatefulSet"), builtIn("StatefulSet")}
+
+func ours(k string) schema.GroupKind {
+	return appsv1beta1.SchemeGroupVersion.WithKind(k).GroupKind()
+}
+func builtIn(k string) schema.GroupKind { return schema.GroupKind{Group: "apps", Kind: k} }
+
+// toldKinds are the kinds whose objects are told when no placement names them.
+func toldKinds() (out []schema.GroupVersionKind) {
+	for _, k := range kinds {
+		if k.told {
+			out = append(out, appsv1beta1.SchemeGroupVersion.WithKind(k.Kind))
+		}
+	}
+	return out
+}
+
+// dividers finds the divider of a kind. It asks the API server, now and then, which other kinds have the
+// scale subresource.
+type dividers struct {
+	mapper    meta.RESTMapper
+	discovery discovery.ServerResourcesInterface
+	clock     clock.PassiveClock
+
+	mu     sync.Mutex
+	scales map[schema.GroupKind]scaled
+}
+
+type scaled struct {
+	yes bool
+	at  time.Time
+}
+
+// scaleMemory is how long an answer of the API server is remembered.
+const scaleMemory = 5 * time.Minute
+
+// For implements fleetplacement.Dividers.
+func (d *dividers) For(gk schema.GroupKind, mode fleetv1alpha1.DivisionMode) (fleetplacement.Divider, string, string) {
+	for _, k := range kinds {
+		if k.GroupKind == gk {
+			return k.divider, k.name, ""
+		}
+	}
+	switch {
+	case mode == fleetv1alpha1.DivisionDuplicated:
+		return copies.Divider{}, "copies", ""
+	case slices.Contains(numbered, gk):
+		return nil, "", fmt.Sprintf("the pods of a %s are numbered, and no two clusters may have the same number: it cannot be divided; use division.mode Duplicated, or a UnitedDeployment", gk.Kind)
+	case d.isScaled(gk):
+		return scalable.Divider{}, "scalable", ""
+	default:
+		return nil, "", fmt.Sprintf("a %s cannot be divided; UnitedDeployment, CloneSet, Deployment and kinds with the scale subresource can; or use division.mode Duplicated", gk.Kind)
+	}
+}
+
+// isScaled tells whether a kind has the scale subresource. When the API server does not answer, the kind
+// counts as not scaled for now.
+func (d *dividers) isScaled(gk schema.GroupKind) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, ok := d.scales[gk]
+	if ok && d.clock.Since(known.at) < scaleMemory {
+		return known.yes
+	}
+	yes, err := d.ask(gk)
+	if err != nil {
+		return ok && known.yes
+	}
+	if d.scales == nil {
+		d.scales = map[schema.GroupKind]scaled{}
+	}
+	d.scales[gk] = scaled{yes, d.clock.Now()}
+	return yes
+}
+
+func (d *dividers) ask(gk schema.GroupKind) (bool, error) {
+	mapping, err := d.mapper.RESTMapping(gk)
+	if err != nil {
+		return false, err
+	}
+	list, err := d.discovery.ServerResourcesForGroupVersion(mapping.Resource.GroupVersion().String())
+	if err != nil {
+		return false, err
+	}
+	for _, r := range list.APIResources {
+		if r.Name == mapping.Resource.Resource+"/scale" {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,62 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/flotilla-sh/flotilla/hub/fleetplacement"
+	"github.com/flotilla-sh/flotilla/hub/render"
+	"github.com/flotilla-sh/flotilla/hub/slice"
+	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+)
+
+// Add puts the whole hub into a manager.
+func Add(mgr manager.Manager, hooks *webhookserver.Options, opts *Options) error {
+	if err := errors.Join(
+		AddControllers(mgr, opts),
+		addWebhooks(mgr, hooks),
+	); err != nil {
+		return fmt.Errorf("setting up the hub: %w", err)
+	}
+	return registerMetrics()
+}
+
+// AddControllers adds the controllers alone.
+func AddControllers(mgr manager.Manager, opts *Options) error {
+	asks, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	now := clock.RealClock{}
+	placements := &fleetplacement.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Slices: slice.New(mgr.GetClient()),
+		Dividers: &dividers{mapper: mgr.GetRESTMapper(), discovery: asks, clock: now},
+		Kinds:    toldKinds(), Renderer: render.New(),
+		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: opts.Namespace, Clock: now},
+		Events: events.New(mgr.GetEventRecorder("flotilla-hub")), Clock: now,
+		StaleAfter: opts.StaleAfter, Concurrency: opts.Workers,
+	}
+	return placements.SetupWithManager(mgr)
+}
+
+// registerMetrics registers every package's metrics. Twice is once: tests have several managers.
+func registerMetrics() error {
+	var errs []error
+	for _, c := range append(slice.Collectors(), fleetplacement.Collectors()...) {
+		var already prometheus.AlreadyRegisteredError
+		if err := crmetrics.Registry.Register(c); err != nil && !errors.As(err, &already) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,118 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/apis/validation"
+	"github.com/flotilla-sh/flotilla/hub/fleetplacement"
+	"github.com/flotilla-sh/flotilla/internal/convert"
+	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+)
+
+// Objects on the hub are defaulted and validated as in a member, and besides for what a fleet cannot do.
+//
+// +kubebuilder:webhook:path=/mutate-apps-kruise-io-cloneset,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update,versions=v1beta1,name=mcloneset.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/mutate-apps-kruise-io-v1alpha1-cloneset,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update,versions=v1alpha1,name=mcloneset-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/mutate-apps-kruise-io-uniteddeployment,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=uniteddeployments,verbs=create;update,versions=v1beta1,name=muniteddeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/validate-apps-kruise-io-cloneset,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update;delete,versions=v1beta1,name=vcloneset.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/validate-apps-kruise-io-v1alpha1-cloneset,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update;delete,versions=v1alpha1,name=vcloneset-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/validate-apps-kruise-io-uniteddeployment,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=uniteddeployments,verbs=create;update;delete,versions=v1beta1,name=vuniteddeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+// +kubebuilder:webhook:path=/validate-fleet-kruise-io-fleetplacement,mutating=false,failurePolicy=fail,sideEffects=None,groups=fleet.kruise.io,resources=fleetplacements,verbs=create;update,versions=v1alpha1,name=vfleetplacement.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+
+// What the webhook keeper needs: its own Secret, its own webhook configurations, and the CRDs whose
+// conversion it serves; and what leader election needs.
+//
+// +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=secrets,resourceNames=flotilla-hub-webhook-certs,verbs=get;list;watch;update
+// +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=flotilla-system,resources=leases,verbs=get;list;watch;create;update;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=flotilla-hub,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch;patch
+
+// admissionWebhooks are all admission webhooks by path. placements lists FleetPlacements by the object
+// they name.
+func admissionWebhooks(scheme *runtime.Scheme, placements client.Reader) map[string]*admission.Webhook {
+	return map[string]*admission.Webhook{
+		"/mutate-apps-kruise-io-cloneset": webhookserver.Defaulting(scheme, func(old, obj *appsv1beta1.CloneSet) {
+			appsv1beta1.DefaultCloneSet(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
+		}),
+		"/mutate-apps-kruise-io-v1alpha1-cloneset": webhookserver.Defaulting(scheme, func(old, obj *appsv1alpha1.CloneSet) {
+			appsv1alpha1.DefaultCloneSet(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
+		}),
+		"/mutate-apps-kruise-io-uniteddeployment": webhookserver.Defaulting(scheme, func(old, obj *appsv1beta1.UnitedDeployment) {
+			appsv1beta1.DefaultUnitedDeployment(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
+		}),
+		"/validate-apps-kruise-io-cloneset":          webhookserver.Validating(scheme, rules(validation.ValidateCloneSet)),
+		"/validate-apps-kruise-io-v1alpha1-cloneset": webhookserver.Validating(scheme, rules(validation.ValidateOldCloneSet)),
+		"/validate-apps-kruise-io-uniteddeployment": webhookserver.Validating(scheme, rules(func(old, obj *appsv1beta1.UnitedDeployment) field.ErrorList {
+			return append(validation.ValidateUnitedDeployment(old, obj), validation.ValidateUnitedDeploymentOnHub(old, obj)...)
+		})),
+		"/validate-fleet-kruise-io-fleetplacement": webhookserver.Validating(scheme, webhookserver.Rules[*fleetv1alpha1.FleetPlacement]{
+			Write: func(ctx context.Context, old, obj *fleetv1alpha1.FleetPlacement) (field.ErrorList, error) {
+				list := validation.ValidateFleetPlacement(old, obj)
+				if old != nil {
+					return list, nil
+				}
+				taken, err := targetTaken(ctx, placements, obj)
+				return append(list, taken...), err
+			},
+		}),
+	}
+}
+
+// targetTaken refuses a second placement for one target, as far as the first one can be seen yet: the
+// reconciler deals with those that slip through.
+func targetTaken(ctx context.Context, placements client.Reader, obj *fleetv1alpha1.FleetPlacement) (field.ErrorList, error) {
+	var list fleetv1alpha1.FleetPlacementList
+	key := fleetplacement.TargetKey(fleetplacement.TargetGVK(obj).GroupKind(), obj.Spec.TargetRef.Name)
+	if err := placements.List(ctx, &list, client.InNamespace(obj.Namespace), client.MatchingFields{fleetplacement.TargetIndex: key}); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if other := &list.Items[i]; other.Name != obj.Name && other.DeletionTimestamp.IsZero() {
+			message := fmt.Sprintf("FleetPlacement %q already places %s %q", other.Name, obj.Spec.TargetRef.Kind, obj.Spec.TargetRef.Name)
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "targetRef"), obj.Spec.TargetRef.Name, message)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// addWebhooks serves admission and conversion, and keeps the API server told of them.
+func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
+	server := mgr.GetWebhookServer()
+	for path, hook := range admissionWebhooks(mgr.GetScheme(), mgr.GetCache()) {
+		server.Register(path, hook)
+	}
+	server.Register(convert.Path, convert.Handler(mgr.GetScheme()))
+	return errors.Join(
+		hooks.AddKeeper(mgr),
+		mgr.AddReadyzCheck("webhook-certificate", hooks.Ready),
+		mgr.AddReadyzCheck("webhook-server", server.StartedChecker()),
+	)
+}
+
+// rules wraps a pure validation.
+func rules[T client.Object](validate func(old, obj T) field.ErrorList) webhookserver.Rules[T] {
+	return webhookserver.Rules[T]{Write: func(_ context.Context, old, obj T) (field.ErrorList, error) {
+		return validate(old, obj), nil
+	}}
+}
+
+// defaultOptions fill templates only where they changed, and not at all with TemplateNoDefaults.
+func defaultOptions(templateChanged bool) appsv1beta1.DefaultOptions {
+	return appsv1beta1.DefaultOptions{Templates: templateChanged && !features.Enabled(features.TemplateNoDefaults)}
+}
