@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -76,6 +78,61 @@ func TestHandlerConvertsBothWays(t *testing.T) {
 				t.Errorf("converted to %s %q", got.GetAPIVersion(), got.GetName())
 			}
 		})
+	}
+}
+
+// Pod templates come out as they went in: with what this program does not know, and without what it
+// would add.
+func TestTemplatesAreHandedOn(t *testing.T) {
+	const template = `{"metadata":{"labels":{"a":"b"},"future":1},"spec":{"containers":[{"name":"c","image":"i","future":{"deep":[9007199254740993]}}]}}`
+	cases := map[string]struct {
+		object, version string
+		path            []string
+	}{
+		"CloneSet up": {
+			`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet","metadata":{"name":"a"},"spec":{"template":` + template + `}}`,
+			"apps.kruise.io/v1beta1", []string{"spec", "template"},
+		},
+		"CloneSet down": {
+			`{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"a"},"spec":{"template":` + template + `}}`,
+			"apps.kruise.io/v1alpha1", []string{"spec", "template"},
+		},
+		"UnitedDeployment": {
+			`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"UnitedDeployment","metadata":{"name":"a"},"spec":{"template":{"cloneSetTemplate":{"spec":{"template":` + template + `}}}}}`,
+			"apps.kruise.io/v1beta1", []string{"spec", "template", "cloneSetTemplate", "spec", "template"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			response := review(t, c.object, c.version)
+			if response.Result.Status != "Success" {
+				t.Fatalf("answer %+v", response.Result)
+			}
+			var got, want map[string]any
+			if err := utiljson.Unmarshal(response.ConvertedObjects[0].Raw, &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := utiljson.Unmarshal([]byte(template), &want); err != nil {
+				t.Fatal(err)
+			}
+			handed, _, _ := unstructured.NestedMap(got, c.path...)
+			if diff := cmp.Diff(want, handed); diff != "" {
+				t.Errorf("template (-want +got):\n%s", diff)
+			}
+			if _, set, _ := unstructured.NestedFieldNoCopy(got, "spec", "volumeClaimTemplates"); set {
+				t.Error("claim templates were added")
+			}
+		})
+	}
+}
+
+func TestHandlerRefusesWhatIsNoReview(t *testing.T) {
+	for _, body := range []string{`{}`, `no JSON`} {
+		answer := httptest.NewRecorder()
+		Handler(runtime.NewScheme()).ServeHTTP(answer, httptest.NewRequest("POST", Path, strings.NewReader(body)))
+		if answer.Code != 400 {
+			t.Errorf("%s: answer %d", body, answer.Code)
+		}
 	}
 }
 
