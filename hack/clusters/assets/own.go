@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/flotilla-sh/flotilla/hack/clusters/state"
 )
@@ -24,13 +25,16 @@ var ownPackages = map[string]string{
 // changed; a program whose bytes did not change keeps its file.
 func (s Source) Own(ctx context.Context, dir string, names ...string) (map[string]string, error) {
 	paths := map[string]string{}
-	for _, name := range names {
+	for i, name := range names {
 		pkg, known := ownPackages[name]
 		if !known {
 			return nil, fmt.Errorf("no such program: %s", name)
 		}
 		paths[name] = filepath.Join(dir, name)
-		if err := s.buildOwn(ctx, paths[name], pkg); err != nil {
+		done := s.Progress.Quiet(2*time.Second, 20*time.Second, "build %s (%d of %d)", name, i+1, len(names))
+		err := s.buildOwn(ctx, paths[name], pkg)
+		done(err)
+		if err != nil {
 			return nil, fmt.Errorf("build %s: %w", name, err)
 		}
 	}

@@ -35,11 +35,14 @@ func manifests(root, base, address string) ([]*unstructured.Unstructured, error)
 		if slices.Contains(workloads, r.GetKind()) {
 			continue
 		}
-		content, err := r.Map()
+		raw, err := r.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
-		u := &unstructured.Unstructured{Object: content}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(raw); err != nil {
+			return nil, err
+		}
 		if err := callAt(u, address); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,10 +28,6 @@ func Part() run.Part { return run.Part{Name: "components", Up: up} }
 func up(ctx context.Context, env *run.Env) error {
 	if env.Cluster.Options.Components == state.ComponentsNone {
 		return env.Processes.StopRole(ctx, process.Component)
-	}
-	if _, err := os.Stat(filepath.Join(env.Cluster.Root, "hub", "main.go")); err != nil {
-		env.Progress.Printf("there is no flotilla-hub to run yet")
-		return nil
 	}
 	b, err := build(ctx, env)
 	if err != nil {
