@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -37,12 +38,17 @@ func AddControllers(mgr manager.Manager, opts *Options) error {
 	if err != nil {
 		return err
 	}
+	// The manager's client waits for its cache to show what it wrote, and may not watch ConfigMaps.
+	writer, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return err
+	}
 	now := clock.RealClock{}
 	placements := &fleetplacement.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Slices: slice.New(mgr.GetClient()),
 		Dividers: &dividers{mapper: mgr.GetRESTMapper(), discovery: asks, clock: now},
 		Kinds:    toldKinds(), Renderer: render.New(),
-		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: opts.Namespace, Clock: now},
+		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: writer, Namespace: opts.Namespace, Clock: now},
 		Events: events.New(mgr.GetEventRecorder("flotilla-hub")), Clock: now,
 		StaleAfter: opts.StaleAfter, Concurrency: opts.Workers,
 	}
