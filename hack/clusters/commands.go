@@ -8,7 +8,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/flotilla-sh/flotilla/hack/clusters/assets"
 	"github.com/flotilla-sh/flotilla/hack/clusters/lifecycle"
@@ -46,6 +48,7 @@ func upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			log.SetLogger(logr.Discard()) // of the client library, whose errors we report ourselves
 			o.Zones = state.ParseZones(zones)
 			if o.RealNodes > 0 && !cmd.Flags().Changed("fake-nodes") {
 				o.FakeNodes = 0
