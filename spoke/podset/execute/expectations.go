@@ -88,6 +88,17 @@ func (x *Expectations) add(s scope, e expected) {
 	x.set[s] = append(list, e)
 }
 
+// Unseen says whether writes to the workload's objects of that kind are missing in what the cache
+// holds, and since when the oldest of them is. Simulations use it; controllers use Observe.
+func (x *Expectations) Unseen(owner types.UID, kind client.Object, cached map[string]client.Object) (missing bool, since time.Time) {
+	for _, e := range x.settle(scope{owner, kindOf(kind)}, cached) {
+		if since.IsZero() || e.since.Before(since) {
+			since = e.since
+		}
+	}
+	return !since.IsZero(), since
+}
+
 // settle forgets what the cached objects show and returns what is still missing.
 func (x *Expectations) settle(s scope, cached map[string]client.Object) []expected {
 	x.mu.Lock()
