@@ -40,6 +40,7 @@ func rulesOf(set *appsv1beta1.CloneSet, sameRevision bool, o *Options, d differs
 		rules.KeepFinished = 0
 	}
 	if onDelete(set) {
+		rules.Update.OnDelete = true
 		rules.Update.Hold = &podset.Wait{Reason: "OnDelete", Message: "updateStrategy.type OnDelete: pods are updated when somebody deletes them"}
 		return rules, err
 	}

@@ -18,6 +18,7 @@
 //	PreparingUpdate             keep    at the wanted revision, hook complete    Normal
 //	                                    or no lifecycle
 //	PreparingUpdate             keep    at the wanted revision, else             Updated
+//	PreparingUpdate             keep    its update is not wanted any more        as the two above
 //	Updating                    update  –                                        Updating         start
 //	Updating                    keep    done, hook complete or no lifecycle      Normal
 //	Updating                    keep    done, else                               Updated

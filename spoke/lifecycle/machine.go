@@ -54,6 +54,8 @@ type Observed struct {
 	Hooks *appsv1beta1.Lifecycle
 	// AtTarget says that the pod carries the revision it should have.
 	AtTarget bool
+	// Unwanted says that the pod shall keep its revision after all, as when a partition was raised.
+	Unwanted bool
 	// UpdateDone says that no in-place update is under way.
 	UpdateDone bool
 	// NormalAtOnce lets a pod without preNormal hook become Normal before it is scheduled.
@@ -97,10 +99,13 @@ func keep(o Observed) Step {
 	case appsv1beta1.LifecycleStatePreparingNormal:
 		return leavePreparingNormal(o, stay)
 	case appsv1beta1.LifecycleStatePreparingUpdate:
-		if !o.AtTarget {
-			return stay
+		switch {
+		case o.AtTarget:
+			return afterUpdate(o, "it already has the wanted revision")
+		case o.Unwanted:
+			return afterUpdate(o, "its update is not wanted any more")
 		}
-		return afterUpdate(o, "it already has the wanted revision")
+		return stay
 	case appsv1beta1.LifecycleStateUpdating:
 		if !o.UpdateDone {
 			return stay

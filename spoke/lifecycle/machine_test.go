@@ -66,6 +66,7 @@ func TestEveryEdge(t *testing.T) {
 	empty := only(func(l *appsv1beta1.Lifecycle) { l.InPlaceUpdate = &appsv1beta1.LifecycleHook{} })
 	unscheduled := func(o *Observed) { o.Pod.Spec.NodeName = "" }
 	atOnce := func(o *Observed) { o.Pod.Spec.NodeName, o.NormalAtOnce = "", true }
+	unwanted := func(o *Observed) { o.Unwanted = true }
 	atTarget := func(o *Observed) { o.AtTarget = true }
 	done := func(o *Observed) { o.UpdateDone = true }
 	type edge struct {
@@ -107,6 +108,8 @@ func TestEveryEdge(t *testing.T) {
 		"PreparingUpdate rolled back, hook complete (CS-13)": {pu, Keep, update, "all", atTarget, no, Nothing},
 		"PreparingUpdate rolled back, hook gone":             {pu, Keep, update, "none", atTarget, ud, Nothing},
 		"PreparingUpdate rolled back, no lifecycle":          {pu, Keep, nil, "", atTarget, no, Nothing},
+		"PreparingUpdate not wanted any more":                {pu, Keep, update, "none", unwanted, ud, Nothing},
+		"PreparingUpdate not wanted, hook complete":          {pu, Keep, update, "all", unwanted, no, Nothing},
 		"Updating not done":                                  {ug, Keep, update, "all", nil, ug, Nothing},
 		"Updating done, no lifecycle":                        {ug, Keep, nil, "", done, no, Nothing},
 		"Updating done, hook complete":                       {ug, Keep, update, "all", done, no, Nothing},

@@ -116,14 +116,18 @@ func writes(patch podpatch.Patch, only Only) []Write {
 
 // refresh moves what is under way on every active pod on by one step.
 func (p *planner) refresh(selection Selection) {
+	wanted := make([]bool, len(p.Active))
+	for _, at := range selection.Wanted {
+		wanted[at] = true
+	}
 	for i := range p.Active {
 		if pod := p.Active[i].Pod; !p.touched[pod.Name] {
-			p.refreshPod(pod, selection)
+			p.refreshPod(pod, selection, wanted[i])
 		}
 	}
 }
 
-func (p *planner) refreshPod(pod *corev1.Pod, selection Selection) {
+func (p *planner) refreshPod(pod *corev1.Pod, selection Selection, wanted bool) {
 	progress := inplace.Advance(pod, p.Now)
 	p.waitForProgress(pod, &progress)
 	target := selection.Target
@@ -133,6 +137,7 @@ func (p *planner) refreshPod(pod *corev1.Pod, selection Selection) {
 	observed := lifecycle.Observed{
 		Pod: pod, Hooks: p.Rules.Lifecycle, NormalAtOnce: p.Rules.NormalAtOnce,
 		AtTarget:   target != nil && pods.SameRevision(pods.Revision(pod), target.Name),
+		Unwanted:   p.Rules.Update.OnDelete || !wanted && !selection.Unknown && p.Rules.Update.Hold == nil,
 		UpdateDone: progress.Finished(),
 	}
 	step := lifecycle.Next(lifecycle.Keep, observed)

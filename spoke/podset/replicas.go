@@ -57,9 +57,12 @@ func (r *Replicas) Scale(v *View) Scale {
 			out.Waits = append(out.Waits, Wait{Reason: WaitScaleUpLimited, Pods: unavailable(v.Active), Message: fmt.Sprintf(
 				"scaleStrategy.maxUnavailable lets %d pods be unavailable: creating %d of %d", r.Budget.CreateLimit, diff.ScaleUpLimit, diff.ScaleUp)})
 		}
-		return out
 	}
-	r.remove(v, diff, &out)
+	// When nothing may be created now, pods that are leaving must not have to wait for that: they
+	// may be what uses the limit up.
+	if len(out.Create) == 0 {
+		r.remove(v, diff, &out)
+	}
 	return out
 }
 
@@ -222,9 +225,11 @@ func (r *Replicas) Select(v *View) Selection {
 	}
 	order, err := rollout.Order(v.Active, r.candidates(v, diff, out.Target), r.Ordering)
 	if err != nil {
-		out.Waits = []Wait{{Reason: WaitPriority, Message: err.Error(), Failed: true}}
+		out.Unknown, out.Waits = true, []Wait{{Reason: WaitPriority, Message: err.Error(), Failed: true}}
 		return out
 	}
+	order = r.places(v, order, max(diff.UpdateNum, -diff.UpdateNum))
+	out.Wanted = order
 	picked := rollout.Pick(v.Active, order, diff)
 	out.Take = picked.Take
 	if picked.Blocked {
@@ -232,6 +237,15 @@ func (r *Replicas) Select(v *View) Selection {
 			"%d pods may be unavailable during the update", max(diff.UpdateMaxUnavailable, 0))}}
 	}
 	return out
+}
+
+// places cuts the order to the number of pods to move. Pods that are to be deleted anyway are on
+// their way already: they fill places, else the replacement of one would be the next to be replaced.
+func (r *Replicas) places(v *View, order []int, n int) []int {
+	isLeaving := func(at int) bool { return v.Active[at].Specified }
+	staying := slices.DeleteFunc(slices.Clone(order), isLeaving)
+	n -= len(order) - len(staying)
+	return staying[:min(max(n, 0), len(staying))]
 }
 
 func (r *Replicas) candidates(v *View, d rollout.Diff, target *appsv1.ControllerRevision) []int {

@@ -63,6 +63,8 @@ type UpdateRules struct {
 	Policy Policy
 	// Hold, when not nil, keeps updates from starting and says why. Those under way go on.
 	Hold *Wait
+	// OnDelete says that pods are never updated, only replaced when somebody deletes them.
+	OnDelete bool
 	// GraceSeconds between closing a pod's gate and changing its containers.
 	GraceSeconds int32
 	// Differ compares revisions. Keep it over passes: it remembers what it compared.
@@ -105,8 +107,11 @@ type Removal struct {
 
 // Selection is a kind's answer to who moves to which revision.
 type Selection struct {
-	// Take are indexes into View.Active, in order.
-	Take []int
+	// Wanted are all that should move sooner or later, as indexes into View.Active; Take are those
+	// that may move now, in order.
+	Wanted, Take []int
+	// Unknown says that it could not be decided who should move.
+	Unknown bool
 	// Target is the revision they move to; nil when none is wanted.
 	Target *appsv1.ControllerRevision
 	Waits  []Wait

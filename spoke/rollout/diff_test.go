@@ -169,11 +169,12 @@ func TestPick(t *testing.T) {
 		"two specified ones do not widen it":      {n(5, 0, 1, 0), "ssooo", 0, 1},
 		"surge pods ready make room":              {n(5, 0, 0, 2), "ooooonn", 0, 2},
 		"surge pods not ready make none":          {n(5, 0, 0, 2), "oooooNN", 0, 0},
+		"creation is blocked by the broken one":   {n(2, 0, 1, 0), "O", 0, 1},
 		"surge pod and one of the target waiting": {n(5, 0, 1, 1), "oooonN", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pods := podsOf(tc.pods)
-			diff := Compute(pods, budget(t, tc.l, rollback))
+			diff := Compute(pods, budget(t, tc.l, func(b *Budget, l *Limits) { rollback(b, l); scaleCap(1)(b, l) }))
 			var order []int
 			for i := tc.first; i < len(pods); i++ {
 				if pods[i].Updated != (diff.UpdateNum > 0) {

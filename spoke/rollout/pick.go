@@ -25,9 +25,15 @@ func Pick(all []Pod, order []int, d Diff) Picked {
 		}
 	}
 	order = order[:min(len(order), abs(d.UpdateNum))]
+	// Missing pods use the budget up. When they may not be created because pods are unavailable,
+	// replacing one of those is the only way on, and costs nothing.
+	atTarget := d.UpdateMaxUnavailable
+	if d.ScaleUp > 0 && d.ScaleUpLimit == 0 {
+		atTarget = max(atTarget, 1)
+	}
 	var out Picked
 	for _, at := range order {
-		if unavailableAtTarget+len(out.Take) >= d.UpdateMaxUnavailable {
+		if unavailableAtTarget+len(out.Take) >= atTarget {
 			out.Blocked = true
 			break
 		}
