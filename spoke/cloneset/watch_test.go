@@ -1,0 +1,60 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+)
+
+// The list of what a pod filter must never drop (CS-11 and its kin), and what it may.
+func TestPodFilter(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		passes bool
+	}{
+		"lifecycle label":        {func(p *corev1.Pod) { p.Labels = map[string]string{appsv1beta1.LifecycleStateKey: "Normal"} }, true},
+		"revision label":         {func(p *corev1.Pod) { p.Labels = map[string]string{appsv1beta1.ControllerRevisionHashLabel: "x"} }, true},
+		"hook finalizer (CS-11)": {func(p *corev1.Pod) { p.Finalizers = []string{"x/f"} }, true},
+		"failed":                 {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"deletion":               {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }, true},
+		"ready": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}, true},
+		"image id":     {func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", ImageID: "x"}} }, true},
+		"scheduled":    {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, true},
+		"annotation":   {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, true},
+		"owner":        {func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		"spec":         {func(p *corev1.Pod) { p.Spec.Containers[0].Image = "a:2" }, true},
+		"address only": {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1"; p.ResourceVersion = "9" }, false},
+	} {
+		before := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "u"}}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a:1"}}},
+		}
+		after := before.DeepCopy()
+		tc.change(after)
+		if got := podChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.passes {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestSetFilterDropsOurOwnStatus(t *testing.T) {
+	before := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	after := before.DeepCopy()
+	after.Status.Replicas = 3
+	if setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+		t.Error("a status write must not wake us")
+	}
+	after.Generation = 2
+	if !setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+		t.Error("a new generation must")
+	}
+}
