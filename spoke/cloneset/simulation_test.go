@@ -33,7 +33,7 @@ import (
 
 var (
 	simSeed = flag.Int64("sim.seed", -1, "run the simulation of this seed alone and print its log")
-	simRuns = flag.Int("sim.runs", 0, "number of random simulations; 0: $FLOTILLA_SIM_RUNS, or 10,000")
+	simRuns = flag.Int("sim.runs", 0, "number of random simulations; 0: $FLOTILLA_SIM_RUNS, or 10,000, or 1,000 with -short")
 )
 
 const (
@@ -54,6 +54,7 @@ type sim struct {
 	revisions []*appsv1.ControllerRevision
 	update    *appsv1.ControllerRevision
 	created   int
+	newest    int64
 	// handled says that somebody answers the lifecycle hooks.
 	handled bool
 	// disrupted holds the version at which we last took a pod's availability away.
@@ -108,25 +109,21 @@ func newSim(seed int64) *sim {
 
 // use makes the template the wanted one, as the revision engine would.
 func (s *sim) use(template int) {
-	raw := payloads()[template]
-	candidate := &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", template), UID: types.UID(fmt.Sprint("r", template)),
-			Labels: map[string]string{appsv1beta1.ControllerHashLabel: strconv.Itoa(template)}},
-		Data: kruntime.RawExtension{Raw: raw},
-	}
-	decision := revision.Sync(s.revisions, candidate)
+	name := fmt.Sprint("web-", template)
 	s.set.Spec.Template = *s.templates[template]
-	switch decision.Move {
-	case revision.Reuse:
-		s.update = decision.Existing
-	case revision.Promote:
-		s.update = decision.Existing
-		s.update.Revision = decision.Number
-	case revision.Create:
-		candidate.Revision = decision.Number
-		s.revisions = append(s.revisions, candidate)
-		s.update = candidate
+	s.newest++
+	for _, r := range s.revisions {
+		if r.Name == name {
+			s.update, r.Revision = r, s.newest
+			return
+		}
 	}
+	s.update = &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint("r", template)),
+			Labels: map[string]string{appsv1beta1.ControllerHashLabel: strconv.Itoa(template)}},
+		Data: kruntime.RawExtension{Raw: payloads()[template]}, Revision: s.newest,
+	}
+	s.revisions = append(s.revisions, s.update)
 }
 
 func (s *sim) current() *appsv1.ControllerRevision {
@@ -139,8 +136,8 @@ func (s *sim) pass() error {
 	if !ok {
 		return nil
 	}
-	set := withDefaults(s.set)
-	rules, err := rulesOf(set, s.update == s.current(), &s.options, s.differs)
+	appsv1beta1.DefaultCloneSet(s.set, appsv1beta1.DefaultOptions{})
+	rules, err := rulesOf(s.set, s.update == s.current(), &s.options, s.differs)
 	if err != nil {
 		return err
 	}
@@ -172,7 +169,7 @@ func (s *sim) noteStatus(snapshot *podset.Snapshot, rules *podset.Rules) {
 	if s.set.Status.CurrentRevision == "" {
 		s.set.Status.CurrentRevision = s.update.Name
 	}
-	if updated == len(view.Active) && updated == int(*withDefaults(s.set).Spec.Replicas) {
+	if updated == len(view.Active) && updated == int(*s.set.Spec.Replicas) {
 		s.set.Status.CurrentRevision = s.update.Name
 	}
 }
@@ -380,6 +377,9 @@ func runs() int {
 	}
 	if n, err := strconv.Atoi(os.Getenv("FLOTILLA_SIM_RUNS")); err == nil {
 		return n
+	}
+	if testing.Short() {
+		return 1000
 	}
 	return 10000
 }

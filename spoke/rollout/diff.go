@@ -117,18 +117,19 @@ func surge(b Budget, fresh, old side, unavailable, oldDiff, newDiff int) (use, u
 	forScale := min(max(unavailable+toDelete-b.MaxUnavailable, 0), toDelete)
 	forScaleOld := max(0, forScale-fresh.toDelete)
 	forUpdate, forUpdateOld := 0, 0
-	if oldDiff > 0 && newDiff < 0 || oldDiff < 0 && newDiff > 0 {
-		forUpdate = min(abs(oldDiff), abs(newDiff))
+	switch {
+	// Every pod that is to be replaced may stay until its replacement is there, so all of them count,
+	// not only those without a replacement yet: else what was begun would not be finished at full speed.
+	case oldDiff > 0 && newDiff < 0:
+		forUpdate = oldDiff
+	case oldDiff < 0 && newDiff > 0:
 		// Pods go back: the room is for old ones.
-		if oldDiff < 0 {
-			forUpdateOld = forUpdate
-		}
+		forUpdate, forUpdateOld = newDiff, newDiff
 	}
-	use, useOld = forScale, forScaleOld
-	if forUpdate > forScale {
-		use, useOld = forUpdate, forUpdateOld
+	use, useOld = min(forScale, b.MaxSurge), forScaleOld
+	if min(forUpdate, b.MaxSurge) > use {
+		use, useOld = min(forUpdate, b.MaxSurge), forUpdateOld
 	}
-	use = min(use, b.MaxSurge)
 	return use, min(useOld, use)
 }
 
