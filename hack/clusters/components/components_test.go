@@ -4,6 +4,7 @@
 package components
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,18 +50,23 @@ func TestWebhooksAreCalledAtTheProcess(t *testing.T) {
 	}
 }
 
-func TestManifestsLeaveWorkloadsOut(t *testing.T) {
-	objects, err := manifests(root, "nodeagent", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds := map[string]bool{}
-	for _, o := range objects {
-		kinds[o.GetKind()] = true
-	}
-	want := map[string]bool{"Namespace": true, "ServiceAccount": true, "ClusterRole": true, "ClusterRoleBinding": true}
-	if diff := cmp.Diff(want, kinds); diff != "" || objects[0].GetKind() != "Namespace" {
-		t.Errorf("first %s, %s", objects[0].GetKind(), diff)
+func TestManifestsComeInOrderAndWithoutWorkloads(t *testing.T) {
+	for _, base := range []string{"hub", "spoke", "nodeagent"} {
+		objects, err := manifests(root, base, "127.0.0.1:7")
+		if err != nil || len(objects) == 0 {
+			t.Fatalf("%s: %d objects, %v", base, len(objects), err)
+		}
+		place := -10
+		for _, o := range objects {
+			if slices.Contains(workloads, o.GetKind()) {
+				t.Errorf("%s: %s %s is there", base, o.GetKind(), o.GetName())
+			}
+			if now := order[o.GetKind()]; now < place {
+				t.Errorf("%s: %s %s comes late", base, o.GetKind(), o.GetName())
+			} else {
+				place = now
+			}
+		}
 	}
 }
 
