@@ -92,7 +92,8 @@ func (e *Epoch) read(ctx context.Context) (int64, error) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: EpochConfigMap},
 			Data:       map[string]string{EpochKey: "1"},
 		}
-		err = e.Writer.Create(ctx, cm)
+		// Reading our own write back would take a watch on ConfigMaps, which the hub has no right to.
+		err = e.Writer.Create(ctx, cm, client.DisableReadYourWritesConsistency)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("reading the fleet's epoch: %w", err)
