@@ -5,6 +5,7 @@ package webhookserver
 
 import (
 	"context"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +32,8 @@ func (d defaulter[T]) Default(ctx context.Context, obj T) error {
 		return err
 	}
 	if len(req.OldObject.Raw) > 0 {
-		old = obj.DeepCopyObject().(T)
+		// A new one: decoding into a copy of obj would leave in what the stored object does not have.
+		old = reflect.New(reflect.TypeOf(obj).Elem()).Interface().(T)
 		if err := d.decoder.DecodeRaw(req.OldObject, old); err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 // DefaultCloneSet fills the fields of a CloneSet that say nothing. Admission works on the version that
-// was sent, so that what comes back has the shape the sender knows.
+// was sent, so that what comes back has the shape the sender knows. UnitedDeployments are defaulted as
+// v1beta1: their spec is the same in both.
 func DefaultCloneSet(obj *CloneSet, opts v1beta1.DefaultOptions) {
 	spec := &obj.Spec
 	point(&spec.Replicas, v1beta1.DefaultReplicas)
@@ -35,16 +36,6 @@ func DefaultCloneSet(obj *CloneSet, opts v1beta1.DefaultOptions) {
 	if podUpdatePolicyOf(strategy.Type).InPlace() {
 		point(&strategy.InPlaceUpdateStrategy, v1beta1.InPlaceUpdateStrategy{})
 	}
-}
-
-// DefaultUnitedDeployment fills the fields of a UnitedDeployment that say nothing.
-func DefaultUnitedDeployment(obj *UnitedDeployment, opts v1beta1.DefaultOptions) error {
-	var stored v1beta1.UnitedDeploymentSpec
-	if err := Convert_v1alpha1_UnitedDeploymentSpec_To_v1beta1_UnitedDeploymentSpec(&obj.Spec, &stored, nil); err != nil {
-		return err
-	}
-	v1beta1.DefaultUnitedDeploymentSpec(&stored, opts)
-	return Convert_v1beta1_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(&stored, &obj.Spec, nil)
 }
 
 // point sets a field that is nil.

@@ -58,19 +58,6 @@ func TestDefaultsAgreeBetweenVersions(t *testing.T) {
 	}
 }
 
-func TestDefaultUnitedDeployment(t *testing.T) {
-	var got, want UnitedDeployment
-	read(t, `{"topology":{"subsets":[{"name":"a","maxReplicas":1}]}}`, &got.Spec)
-	read(t, `{"replicas":1,"revisionHistoryLimit":10,"updateStrategy":{"type":"Manual","manualUpdate":{}},
-		"topology":{"subsets":[{"name":"a","minReplicas":0,"maxReplicas":1}]}}`, &want.Spec)
-	if err := DefaultUnitedDeployment(&got, v1beta1.DefaultOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func convert(t *testing.T, in *CloneSet, out *v1beta1.CloneSet) {
 	t.Helper()
 	if err := Convert_v1alpha1_CloneSet_To_v1beta1_CloneSet(in, out, nil); err != nil {
