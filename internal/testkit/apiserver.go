@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -48,6 +50,7 @@ func Start(t TB, crdDirs ...string) *Server {
 	s := &Server{audit: filepath.Join(t.TempDir(), "audit.log")}
 	s.env = &envtest.Environment{CRDDirectoryPaths: crdDirs, ErrorIfCRDPathMissing: true}
 	s.env.ControlPlane.GetAPIServer().Path = program("kube-apiserver")
+	s.env.ControlPlane.GetAPIServer().CertDir = t.TempDir() // kept when the server is stopped and started
 	s.env.ControlPlane.Etcd = &envtest.Etcd{Path: program("etcd")}
 	policy := filepath.Join(filepath.Dir(s.audit), "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
@@ -74,6 +77,50 @@ func (s *Server) ConfigFor(userAgent string) *rest.Config {
 	cfg := rest.CopyConfig(s.Config)
 	cfg.UserAgent = userAgent
 	return cfg
+}
+
+// UserFor returns the access of a user in these groups, with no rights but those that RBAC gives.
+func (s *Server) UserFor(t TB, name string, groups ...string) *rest.Config {
+	t.Helper()
+	user, err := s.env.AddUser(envtest.User{Name: name, Groups: groups}, rest.CopyConfig(s.Config))
+	if err != nil {
+		t.Fatalf("adding user %s: %v", name, err)
+	}
+	return user.Config()
+}
+
+// StopAPI kills the API server, as a crash would; its data stays. A server that is asked to end waits
+// for its watchers.
+func (s *Server) StopAPI(t TB) {
+	t.Helper()
+	dir := s.env.ControlPlane.GetAPIServer().CertDir
+	list, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatalf("looking for the API server's process: %v", err)
+	}
+	for _, file := range list {
+		line, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(line), dir) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil {
+			err = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Fatalf("killing the API server: %v", err)
+		}
+		return
+	}
+	t.Fatalf("the API server of %s does not run", dir)
+}
+
+// StartAPI starts the API server again, at the same address and with the same certificates.
+func (s *Server) StartAPI(t TB) {
+	t.Helper()
+	if err := s.env.ControlPlane.GetAPIServer().Start(); err != nil {
+		t.Fatalf("starting the API server again: %v", err)
+	}
 }
 
 // Root is the folder of the module.
