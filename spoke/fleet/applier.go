@@ -1,0 +1,245 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/internal/events"
+)
+
+const (
+	// passTimeout bounds one pass over one slice.
+	passTimeout = time.Minute
+	// refusedRetry is how soon something that was refused, or is in conflict, is tried again.
+	refusedRetry = 30 * time.Second
+)
+
+// applier brings the member's objects to what the slices say.
+type applier struct {
+	hub       *connection
+	members   *members
+	inventory *inventory
+	results   *results
+	events    events.Publisher
+	// watch makes sure that changes of a kind's objects are seen.
+	watch func(schema.GroupVersionKind) error
+	// report asks for a slice's status to be looked at.
+	report func(slice string)
+}
+
+// Reconcile makes one pass over one slice.
+func (a *applier) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	h, err := a.hub.current()
+	if err != nil {
+		return reconcile.Result{}, nil // every slice is looked at when the hub is back
+	}
+	slice, err := h.slice(ctx, req.Name)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if slice == nil {
+		a.results.drop(req.Name)
+		return reconcile.Result{}, nil // objects whose slice is gone are the sweeper's
+	}
+	if slice.DeletionTimestamp != nil {
+		return a.conclude(ctx, slice, firstOf(slice), a.takeBack(ctx, h, slice))
+	}
+	r, err := a.apply(ctx, h, slice)
+	return a.conclude(ctx, slice, r, err)
+}
+
+// conclude keeps the result for the report and says when to try again.
+func (a *applier) conclude(ctx context.Context, slice *fleetv1alpha1.FleetSlice, r result, err error) (reconcile.Result, error) {
+	r.uid, r.generation, r.reason = slice.UID, slice.Generation, reasonOf(err)
+	if err != nil {
+		r.message = err.Error()
+	}
+	if slice.DeletionTimestamp != nil && err == nil {
+		return reconcile.Result{}, nil
+	}
+	if a.results.put(slice.Name, r) {
+		a.report(slice.Name)
+	}
+	switch r.reason {
+	case fleetv1alpha1.SliceReasonApplied:
+		return reconcile.Result{}, nil
+	case fleetv1alpha1.SliceReasonRetrying:
+		return reconcile.Result{}, err
+	default:
+		log.FromContext(ctx).Info("not applied", "reason", r.reason, "message", r.message)
+		return reconcile.Result{RequeueAfter: refusedRetry}, nil
+	}
+}
+
+// firstOf is a result that knows only which object is reported on.
+func firstOf(slice *fleetv1alpha1.FleetSlice) result {
+	targets, err := compose(slice)
+	if err != nil {
+		return result{}
+	}
+	return result{object: keyFor(targets[0].base)}
+}
+
+// apply brings every object of the slice to the slice, then takes back those it lists no more.
+func (a *applier) apply(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice) (result, error) {
+	targets, err := compose(slice)
+	if err != nil {
+		return result{}, err
+	}
+	if err := a.know(ctx, slice.Spec.Epoch, targets); err != nil {
+		return result{}, err
+	}
+	r := result{object: keyFor(targets[0].base)}
+	var errs []error
+	for i, t := range targets {
+		live, err := a.applyOne(ctx, h, slice, t)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if i == 0 && live != nil {
+			r.objectGeneration = live.GetGeneration()
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return r, err
+	}
+	return r, a.dropUnlisted(ctx, slice, targets)
+}
+
+// know notes epoch and kinds and watches the kinds, before anything is written.
+func (a *applier) know(ctx context.Context, epoch int64, targets []*target) error {
+	kinds := make([]schema.GroupVersionKind, len(targets))
+	for i, t := range targets {
+		kinds[i] = t.base.GroupVersionKind()
+	}
+	if err := a.inventory.note(ctx, epoch, kinds...); err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		if served, err := a.members.serves(kind); err != nil || !served {
+			continue // applyOne says so
+		}
+		if err := a.watch(kind); err != nil {
+			return fmt.Errorf("watching %s: %w", kind.Kind, err)
+		}
+	}
+	return nil
+}
+
+// applyOne brings one object to its target and returns it as it then is. Errors name the object.
+func (a *applier) applyOne(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target) (*unstructured.Unstructured, error) {
+	live, err := a.bring(ctx, h, slice, t)
+	var conflict conflictError
+	if err == nil || errors.As(err, &conflict) {
+		return live, err
+	}
+	return live, fmt.Errorf("%s: %w", describe(t.base), err)
+}
+
+func (a *applier) bring(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target) (*unstructured.Unstructured, error) {
+	if _, err := a.members.mapper.RESTMapping(t.base.GroupVersionKind().GroupKind(), t.base.GroupVersionKind().Version); err != nil {
+		return nil, err
+	}
+	live, err := a.members.live(ctx, t.base)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil {
+		return a.send(ctx, t.create(), nil)
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return nil, errors.New("being deleted; it is made anew when it is gone")
+	}
+	if err := a.claim(ctx, h, slice, t, live); err != nil {
+		return nil, err
+	}
+	holds := a.members.applier.Holds(t.base, live, fleetv1alpha1.TemplateFieldOwner)
+	return a.send(ctx, t.update(live, holds), live)
+}
+
+func (a *applier) send(ctx context.Context, requests []request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	for _, r := range requests {
+		after, err := a.members.apply(ctx, r, live)
+		if err != nil {
+			return live, err
+		}
+		live = after
+	}
+	return live, nil
+}
+
+// claim makes sure that the object is ours or may become so.
+func (a *applier) claim(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target, live *unstructured.Unstructured) error {
+	labels, err := h.labels(ctx)
+	if err != nil {
+		return err
+	}
+	claim, why := claimOf(slice, live, func(label string) bool { return labels[label] })
+	if claim == claimIfEqual {
+		applied := t.base.DeepCopy()
+		err := a.members.direct.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
+			client.FieldOwner(fleetv1alpha1.TemplateFieldOwner), client.ForceOwnership, client.DryRunAll)
+		if err != nil {
+			return fmt.Errorf("trying out the adoption: %w", err)
+		}
+		claim = claimFree
+		if fields := differences(live, applied); len(fields) > 0 {
+			claim, why = claimDenied, conflictText(live, fields)
+		}
+	}
+	switch claim {
+	case claimDenied:
+		a.events.Publish(conflicted(live, why))
+		return conflictError{why}
+	case claimFree:
+		a.events.Publish(adopted(live, slice))
+	}
+	return nil
+}
+
+// dropUnlisted takes back our objects that the slice lists no more.
+func (a *applier) dropUnlisted(ctx context.Context, slice *fleetv1alpha1.FleetSlice, targets []*target) error {
+	_, kinds, err := a.inventory.read(ctx)
+	if err != nil {
+		return err
+	}
+	ours, err := a.members.listOurs(ctx, kinds, slice.Name)
+	if err != nil {
+		return err
+	}
+	ours = slices.DeleteFunc(ours, func(obj unstructured.Unstructured) bool {
+		return slices.ContainsFunc(targets, func(t *target) bool { return sameObject(t.base, &obj) })
+	})
+	if len(ours) == 0 {
+		return nil
+	}
+	if err := a.mayDelete(ctx, slice); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range ours {
+		errs = append(errs, a.letGo(ctx, slice, &ours[i]))
+	}
+	return errors.Join(errs...)
+}
+
+// sameObject compares group, kind, namespace and name.
+func sameObject(a, b *unstructured.Unstructured) bool {
+	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() &&
+		a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName()
+}
