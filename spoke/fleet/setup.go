@@ -39,13 +39,15 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/events"
 )
 
-// Rights in this cluster. Kinds beyond these that placements name need a ClusterRole of their own.
+// Rights in this cluster. To carry kinds beyond these, bind the spoke's service account to a ClusterRole
+// with get, list, watch, create, patch and delete on them.
 //
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments;clonesets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=create
+// +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=configmaps,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

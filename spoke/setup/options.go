@@ -5,6 +5,7 @@ package setup
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -15,12 +16,15 @@ type Options struct {
 	HubKubeconfig string
 	// ClusterName is this cluster's name on the hub, and its namespace there.
 	ClusterName string
+	// HeartbeatInterval is how often the Lease on the hub is renewed.
+	HeartbeatInterval time.Duration
 }
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.HubKubeconfig, "hub-kubeconfig", o.HubKubeconfig, "kubeconfig file of the hub; empty: work without a hub")
 	fs.StringVar(&o.ClusterName, "cluster-name", o.ClusterName, "name of this cluster on the hub; needed with --hub-kubeconfig")
+	fs.DurationVar(&o.HeartbeatInterval, "hub-heartbeat-interval", 10*time.Second, "how often the Lease on the hub is renewed; at least 1s")
 }
 
 func (o *Options) validate() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	"github.com/flotilla-sh/flotilla/spoke/cloneset"
+	"github.com/flotilla-sh/flotilla/spoke/fleet"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
 	"github.com/flotilla-sh/flotilla/spoke/uniteddeployment"
 	"github.com/flotilla-sh/flotilla/spoke/workload"
@@ -44,6 +45,21 @@ func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error 
 		if err := c.add(mgr); err != nil {
 			return wrap(c.name, err)
 		}
+	}
+	return addFleet(mgr, hooks.Namespace, opts)
+}
+
+// addFleet adds the part that speaks with the hub; without a hub there is none.
+func addFleet(mgr manager.Manager, namespace string, opts Options) error {
+	if opts.HubKubeconfig == "" {
+		return nil
+	}
+	err := fleet.Add(mgr, fleet.Options{
+		ClusterName: opts.ClusterName, HubKubeconfig: opts.HubKubeconfig, UserAgent: "flotilla-spoke",
+		Namespace: namespace, HeartbeatInterval: opts.HeartbeatInterval,
+	})
+	if err != nil {
+		return wrap("fleet", err)
 	}
 	return nil
 }
