@@ -76,7 +76,8 @@ func established(ctx context.Context, c client.Client, crd *unstructured.Unstruc
 	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
 		return err
 	}
-	conditions, _, err := unstructured.NestedSlice(live.Object, "status", "conditions")
+	status, _, err := unstructured.NestedMap(live.Object, "status")
+	conditions, _ := status["conditions"].([]any) // null until the API server has seen the definition
 	if err != nil {
 		return err
 	}
