@@ -48,7 +48,7 @@ func (s Source) buildOwn(ctx context.Context, path, pkg string) error {
 	if err := os.MkdirAll(filepath.Dir(fresh), 0o755); err != nil {
 		return err
 	}
-	if err := goBuild(ctx, s.Root, []string{"build", "-trimpath", "-o", fresh, pkg}); err != nil {
+	if err := goBuild(ctx, s.Root, []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", fresh, pkg}); err != nil {
 		return err
 	}
 	raw, err := os.ReadFile(fresh)
