@@ -64,6 +64,14 @@ func (s Source) Ensure(ctx context.Context, names ...string) (map[string]string,
 	return paths, nil
 }
 
+// Find returns where the program is, without building it; found is false where it would have to be built first.
+func (s Source) Find(name string) (path string, found bool, err error) {
+	if _, known := programs[name]; !known {
+		return "", false, fmt.Errorf("no such program: %s", name)
+	}
+	return s.locate(name)
+}
+
 // locate returns where the program is or would be built to.
 func (s Source) locate(name string) (path string, found bool, err error) {
 	for _, dir := range []string{s.Dir, os.Getenv("KUBEBUILDER_ASSETS")} {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/flotilla-sh/flotilla/hack/clusters/assets"
 	"github.com/flotilla-sh/flotilla/hack/clusters/process"
 	"github.com/flotilla-sh/flotilla/hack/clusters/state"
 )
@@ -41,12 +42,22 @@ func Status(root, name string, out io.Writer) error {
 	if registry, err := os.ReadFile(c.Path("registry")); err == nil {
 		fmt.Fprintf(w, "\nregistry %s\n", bytes.TrimSpace(registry))
 	}
+	fmt.Fprintln(w, "\n"+kubectl(c))
 	fmt.Fprintln(w, "\nPORT\tOF")
 	for _, key := range slices.Sorted(maps.Keys(c.Ports)) {
 		fmt.Fprintf(w, "%d\t%s\n", c.Ports[key], key)
 	}
 	degraded := processTable(w, list, process.Open(c.Dir))
 	return errors.Join(w.Flush(), degraded)
+}
+
+// kubectl says where to find a kubectl of the clusters' version.
+func kubectl(c *state.Cluster) string {
+	path, found, err := assets.Source{Root: c.Root, Dir: c.Options.Assets}.Find(assets.Kubectl)
+	if err != nil || !found {
+		return "kubectl: build it with `go run ./hack/clusters assets kubectl`"
+	}
+	return "kubectl: " + path
 }
 
 func processTable(w io.Writer, list []process.Status, g *process.Group) error {
