@@ -57,7 +57,7 @@ var _ = Describe("A placed workload", func() {
 			g.Expect(ud.Status.UpdatedReplicas).To(Equal(int32(2)))
 			g.Expect(ud.Status.ObservedGeneration).To(BeNumerically("<", ud.Generation))
 		}).Should(Succeed())
-		Expect(w.condition(ctx, fleetv1alpha1.ConditionFleetProgressing)(Default)).To(Equal("True/RollingOut"))
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetProgressing)).Should(Equal("True/RollingOut"))
 		agents[w.clusters[1]].away.Store(false)
 		w.settled(ctx, 4)
 		Expect(w.ud(ctx, Default).Status.CurrentRevision).NotTo(Equal(old))
@@ -76,7 +76,7 @@ var _ = Describe("A placed workload", func() {
 			g.Expect(ud.Status.SubsetStatuses[0].Partition).To(Equal(int32(4)))
 			g.Expect(ud.Status.ObservedGeneration).To(Equal(ud.Generation))
 		}).Should(Succeed())
-		Expect(w.condition(ctx, fleetv1alpha1.ConditionFleetProgressing)(Default)).To(Equal("False/Complete"))
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetProgressing)).Should(Equal("False/Complete"))
 		for _, s := range w.slices(ctx) {
 			Expect(s.Spec.Partitions).To(Equal([]fleetv1alpha1.SubsetPartition{{Subset: "any", Partition: 2}}))
 			Expect(string(s.Spec.Objects[0].Raw)).NotTo(ContainSubstring("partitions"))
