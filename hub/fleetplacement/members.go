@@ -4,7 +4,6 @@
 package fleetplacement
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -38,37 +37,39 @@ func (m member) total() fleetv1alpha1.SubsetCounters {
 // membersOf reads every cluster that has a slice or should have one, by name.
 func membersOf(s *snapshot, d decision, out outcome, threshold time.Duration) []member {
 	slicesNow := maps.Clone(s.slices)
+	if slicesNow == nil {
+		slicesNow = map[string]*fleetv1alpha1.FleetSlice{}
+	}
 	maps.Copy(slicesNow, out.written)
-	planned := map[string]share.Slice{}
-	if d.plan != nil {
-		for _, one := range d.plan.Slices {
-			planned[one.Cluster] = one
-		}
-	}
-	names := map[string]bool{}
-	for cluster := range slicesNow {
-		names[cluster] = true
-	}
-	for cluster := range planned {
-		names[cluster] = true
-	}
-	removed := map[string]bool{}
-	for _, one := range d.remove {
-		removed[one.Namespace] = removed[one.Namespace] || slicesNow[one.Namespace] == one
-	}
+	planned := d.planned()
+	names := slices.Collect(maps.Keys(planned))
+	names = slices.AppendSeq(names, maps.Keys(slicesNow))
+	slices.Sort(names)
 	members := make([]member, 0, len(names))
-	for cluster := range names {
-		m := memberOf(cluster, slicesNow[cluster], out.failed[cluster], removed[cluster])
+	for _, cluster := range slices.Compact(names) {
+		one := slicesNow[cluster]
+		m := memberOf(cluster, one, out.failed[cluster], one != nil && slices.Contains(d.remove, one))
 		m.markStale(s, threshold)
-		if plan, ok := planned[cluster]; ok {
+		switch plan, ok := planned[cluster]; {
+		case ok:
 			m.compare(plan)
-		} else if one := slicesNow[cluster]; one != nil && d.plan == nil && !removed[cluster] {
-			m.desired = share.Slice{Held: slice.Held(one)}.Replicas()
+		case d.plan == nil && m.state != fleetv1alpha1.ClusterDeleting:
+			m.desired = share.Slice{Held: slice.Held(one)}.Replicas() // it keeps what it has
 		}
 		members = append(members, m)
 	}
-	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.cluster, b.cluster) })
 	return members
+}
+
+// planned are the plan's slices by cluster.
+func (d decision) planned() map[string]share.Slice {
+	out := map[string]share.Slice{}
+	if d.plan != nil {
+		for _, one := range d.plan.Slices {
+			out[one.Cluster] = one
+		}
+	}
+	return out
 }
 
 // memberOf reads one slice. failure is why it could not be written; removed tells that it goes.
