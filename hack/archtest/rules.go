@@ -105,8 +105,8 @@ var reservations = []reservation{
 		because: "a member works without any hub"},
 	{imports: []string{"apis/apps/v1alpha1"}, only: []string{"apis/**", "generated/**", "hub/setup/**", "spoke/setup/**", "e2e/**"},
 		because: "controllers see the storage version only"},
-	{imports: []string{"internal/testkit"}, only: []string{"e2e/**"},
-		because: "it starts API servers: only tests do"},
+	{imports: []string{"internal/testkit"}, only: []string{"hack/bench", "e2e/**"},
+		because: "it starts API servers: only tests and benches do"},
 	{imports: []string{"hack", "e2e"}, only: []string{"hack/**", "e2e/**"},
 		because: "the product does not depend on its tools"},
 }
