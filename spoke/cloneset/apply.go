@@ -170,7 +170,8 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 		Now: p.now, Pods: p.pods, Update: p.history.Update, Current: p.history.Current,
 		Revisions: p.history.All, NodeLabels: p.nodeLabels(ctx),
 	}
-	rules, bad := rulesOf(p.set, p.history.Update == p.history.Current, &p.Options, p.differs)
+	now := situation{p.history.Update == p.history.Current, awaited(p.set, p.pods, p.claims)}
+	rules, bad := rulesOf(p.set, now, &p.Options, p.differs)
 	p.rules = &rules
 	p.plan = podset.Make(p.snapshot, &rules)
 	if bad != nil {

@@ -135,6 +135,26 @@ var _ = Describe("a CloneSet", func() {
 		Consistently(func() any { return server.Writes(GinkgoTB(), userAgent, start) }, 3*time.Second, time.Second).Should(BeEmpty())
 	})
 
+	It("makes two writes a pod and few of the status, however many pods", func() {
+		const n = 150
+		set := newSet(ns, n, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+		set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromString("25%"))
+		start := time.Now()
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set), 2*time.Minute).Should(haveCounts(n, n, n))
+		Expect(podWrites(start)).To(HaveLen(2 * n))
+		statusWrites := writesOf(start, "clonesets/status")
+		created := time.Since(start)
+		Expect(len(statusWrites)).To(BeNumerically("<=", n/50+10+int(created/countersLatest)), "took %s", created)
+
+		start = time.Now()
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Spec.Containers[0].Image = "web:2" })
+		Eventually(status(ctx, set), 2*time.Minute).Should(haveCounts(n, n, n))
+		Expect(podWrites(start)).To(HaveLen(3 * n))
+		AddReportEntry("figures", fmt.Sprintf("%d pods: created in %s with %d status writes, updated in place in %s with %d",
+			n, created, len(statusWrites), time.Since(start), len(writesOf(start, "clonesets/status"))))
+	})
+
 	It("recreates pods for a change that cannot be made in place", func() {
 		set := newSet(ns, 4, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
 		Expect(admin.Create(ctx, set)).To(Succeed())
@@ -172,9 +192,13 @@ var _ = Describe("a CloneSet", func() {
 
 // podWrites are the spoke's writes of pods that changed something since then, as "verb resource".
 func podWrites(since time.Time) []string {
+	return append(writesOf(since, "pods"), writesOf(since, "pods/status")...)
+}
+
+func writesOf(since time.Time, resource string) []string {
 	var out []string
 	for _, w := range server.Writes(GinkgoTB(), userAgent, since) {
-		if w.Code < 300 && (w.Resource == "pods" || w.Resource == "pods/status") {
+		if w.Code < 300 && w.Resource == resource {
 			out = append(out, fmt.Sprintf("%s %s %s %d", w.Verb, w.Resource, w.Name, w.Code))
 		}
 	}

@@ -15,7 +15,7 @@
 // What it promises:
 //   - never fewer than replicas-maxUnavailable available pods by its own doing, never more than
 //     replicas+maxSurge pods, and no pod of a revision nobody asked for;
-//   - no write at rest; counters alone are written at most twice a second;
+//   - no write at rest; counters alone are written in steps, some twenty for a whole rollout;
 //   - while something is waited for, condition Waiting says what, and which pods;
 //   - FailedScale and FailedUpdate go away with the first pass that succeeds;
 //   - at most three Failed or Succeeded pods are kept to be looked at.

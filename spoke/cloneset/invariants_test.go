@@ -168,7 +168,7 @@ func describePlan(plan *podset.Plan) string {
 // converged says how the set differs from what was asked for, once nothing moves any more.
 func (s *sim) converged() error {
 	set := withDefaults(s.set)
-	rules, err := rulesOf(set, s.update == s.current(), &s.options, s.differs)
+	rules, err := rulesOf(set, situation{sameRevision: s.update == s.current()}, &s.options, s.differs)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/pods"
@@ -17,13 +18,21 @@ import (
 // keepFinished is how many Failed or Succeeded pods stay to be looked at.
 const keepFinished = 3
 
+// situation is what the rules depend on beside the spec.
+type situation struct {
+	// sameRevision says that current and update revision are the same.
+	sameRevision bool
+	// awaited are terminating pods whose claims a successor is to use.
+	awaited []string
+}
+
 // rulesOf turns a defaulted CloneSet into the engine's rules. An error names limits that cannot be
 // read; they count as 0.
-func rulesOf(set *appsv1beta1.CloneSet, sameRevision bool, o *Options, d differs) (podset.Rules, error) {
+func rulesOf(set *appsv1beta1.CloneSet, now situation, o *Options, d differs) (podset.Rules, error) {
 	budget, err := budgetOf(set, o)
-	budget.SameRevision = sameRevision
+	budget.SameRevision = now.sameRevision
 	members := &podset.Replicas{
-		Budget: budget, Specified: set.Spec.ScaleStrategy.PodsToDelete,
+		Budget: budget, Specified: set.Spec.ScaleStrategy.PodsToDelete, Awaited: now.awaited,
 		SpreadConstraints:        set.Spec.Template.Spec.TopologySpreadConstraints,
 		PreparingUpdateIsUpdated: o.PreparingUpdateAsUpdate,
 	}
@@ -89,6 +98,24 @@ func budgetOf(set *appsv1beta1.CloneSet, o *Options) (rollout.Budget, error) {
 	budget.ExcludePreparingDelete = scaling.ExcludePreparingDelete || o.ExcludePreparingDelete ||
 		set.Labels[appsv1beta1.CloneSetScalingExcludePreparingDelete] == "true"
 	return budget, err
+}
+
+// awaited names the terminating pods whose claims a successor is to use.
+func awaited(set *appsv1beta1.CloneSet, list []*corev1.Pod, claims []*corev1.PersistentVolumeClaim) []string {
+	if !set.Spec.ScaleStrategy.EnablePVCReuse {
+		return nil
+	}
+	claimed := map[string]bool{}
+	for _, claim := range claims {
+		claimed[claim.Labels[appsv1beta1.CloneSetInstanceID]] = true
+	}
+	var out []string
+	for _, pod := range list {
+		if pod.DeletionTimestamp != nil && claimed[pod.Labels[appsv1beta1.CloneSetInstanceID]] {
+			out = append(out, pod.Name)
+		}
+	}
+	return out
 }
 
 // revisionLabels mark a pod of a revision.

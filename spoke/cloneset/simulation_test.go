@@ -137,7 +137,7 @@ func (s *sim) pass() error {
 		return nil
 	}
 	appsv1beta1.DefaultCloneSet(s.set, appsv1beta1.DefaultOptions{})
-	rules, err := rulesOf(s.set, s.update == s.current(), &s.options, s.differs)
+	rules, err := rulesOf(s.set, situation{sameRevision: s.update == s.current()}, &s.options, s.differs)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,15 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
 )
 
-// countersEvery is the least time between two status writes that change only numbers.
-const countersEvery = 500 * time.Millisecond
+const (
+	// countersEvery is the least time between two status writes that change only numbers.
+	countersEvery = 500 * time.Millisecond
+	// countersLatest is the most time for which a changed number is not written.
+	countersLatest = 5 * time.Second
+	// worthWriting is the part of the replicas by which the counters together must have moved to be
+	// written before countersLatest: about twenty writes for a whole rollout, however many pods.
+	worthWriting = 0.3
+)
 
 // pace remembers when each set's status was last written. It is safe for concurrent use.
 type pace struct {
@@ -43,11 +50,14 @@ func (p *pace) forget(uid types.UID) {
 	delete(p.last, uid)
 }
 
-// left is how long a write of mere numbers should wait.
-func (p *pace) left(uid types.UID, now time.Time) time.Duration {
+// left is how long a write of mere numbers should wait; much says that they moved a lot.
+func (p *pace) left(uid types.UID, now time.Time, much bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last[uid].Add(countersEvery).Sub(now)
+	if much {
+		return p.last[uid].Add(countersEvery).Sub(now)
+	}
+	return p.last[uid].Add(countersLatest).Sub(now)
 }
 
 // status writes the status when it changed.
@@ -65,7 +75,8 @@ func (p *pass) status(ctx context.Context) (steps.Outcome, error) {
 	if equality.Semantic.DeepEqual(before, &status) {
 		return out, nil
 	}
-	if left := p.pace.left(p.set.UID, p.now); left > 0 && onlyCounters(before, &status) && !settled(&status, budget.Replicas) {
+	much := float64(moved(before, &status)) >= worthWriting*float64(budget.Replicas)
+	if left := p.pace.left(p.set.UID, p.now, much); left > 0 && onlyCounters(before, &status) && !settled(&status, budget.Replicas) {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, left)
 		return out, nil
 	}
@@ -76,6 +87,23 @@ func (p *pass) status(ctx context.Context) (steps.Outcome, error) {
 	}
 	p.pace.wrote(p.set.UID, p.now)
 	return out, nil
+}
+
+// moved is by how much the counters differ in all.
+func moved(a, b *appsv1beta1.CloneSetStatus) int32 {
+	x, y := countersOf(a), countersOf(b)
+	var sum int32
+	for i := range x {
+		sum += max(x[i]-y[i], y[i]-x[i])
+	}
+	return sum
+}
+
+func countersOf(s *appsv1beta1.CloneSetStatus) [6]int32 {
+	return [...]int32{
+		s.Replicas, s.ReadyReplicas, s.AvailableReplicas,
+		s.UpdatedReplicas, s.UpdatedReadyReplicas, s.UpdatedAvailableReplicas,
+	}
 }
 
 // settled says that every pod is there, available and as new as it may be: people wait for that.

@@ -27,6 +27,8 @@ const (
 	WaitMaxUnavailable = "MaxUnavailableReached"
 	// WaitPartition: the partition keeps the remaining pods at the old revision.
 	WaitPartition = "PartitionReached"
+	// WaitClaims: claims to be used again belong to pods that are not gone yet.
+	WaitClaims = "ClaimsInUse"
 	// WaitPriority: the priority strategy cannot be read.
 	WaitPriority = "InvalidPriorityStrategy"
 )
@@ -36,7 +38,10 @@ type Replicas struct {
 	Budget rollout.Budget
 	// Specified are names of pods to delete, beside those labelled so.
 	Specified []string
-	Ordering  rollout.Ordering
+	// Awaited are names of terminating pods whose claims a successor is to use: one pod less is
+	// created for each of them.
+	Awaited  []string
+	Ordering rollout.Ordering
 	// SpreadConstraints of the pod template, for choosing victims.
 	SpreadConstraints []corev1.TopologySpreadConstraint
 	// PreparingUpdateIsUpdated counts a pod that prepares for its update as updated when scaling.
@@ -53,6 +58,10 @@ func (r *Replicas) Scale(v *View) Scale {
 	diff := r.diff(v)
 	if diff.ScaleUp > 0 {
 		out.Create = r.creations(v, diff)
+		if held := min(len(r.Awaited), len(out.Create)); held > 0 {
+			out.Create = out.Create[:len(out.Create)-held]
+			out.Waits = append(out.Waits, Wait{Reason: WaitClaims, Message: "claims to be used again belong to pods that are still terminating", Pods: r.Awaited})
+		}
 		if diff.ScaleUp > diff.ScaleUpLimit {
 			out.Waits = append(out.Waits, Wait{Reason: WaitScaleUpLimited, Pods: unavailable(v.Active), Message: fmt.Sprintf(
 				"scaleStrategy.maxUnavailable lets %d pods be unavailable: creating %d of %d", r.Budget.CreateLimit, diff.ScaleUpLimit, diff.ScaleUp)})
