@@ -139,6 +139,8 @@ var _ = Describe("a CloneSet", func() {
 		const n = 150
 		set := newSet(ns, n, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
 		set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromString("25%"))
+		// As the webhook adds it.
+		set.Spec.Template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: appsv1beta1.KruisePodReadyConditionType}}
 		start := time.Now()
 		Expect(admin.Create(ctx, set)).To(Succeed())
 		Eventually(status(ctx, set), 2*time.Minute).Should(haveCounts(n, n, n))

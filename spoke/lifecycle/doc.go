@@ -32,5 +32,5 @@
 //
 // Entering PreparingDelete with markPodNotReady takes the readiness key preDeleteHook, entering
 // PreparingUpdate takes preUpdateHook; Updated and Normal give preUpdateHook back, and
-// PreparingNormal gives preDeleteHook back.
+// PreparingNormal gives preDeleteHook back. A scheduled pod whose switch nobody has set gets it set.
 package lifecycle

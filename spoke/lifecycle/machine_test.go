@@ -212,6 +212,20 @@ func TestReadinessKeys(t *testing.T) {
 	}
 }
 
+// The switch of a new pod is set with its first change after it was scheduled.
+func TestNewPodIsSwitchedOn(t *testing.T) {
+	p := pod(pn, "")
+	p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: appsv1beta1.KruisePodReadyConditionType}}
+	o := Observed{Pod: p}
+	if patch := Patch(o, Next(Keep, o), now); len(patch.Conditions) != 1 || patch.Conditions[0].Status != corev1.ConditionTrue || patch.Conditions[0].Message != "[]" {
+		t.Errorf("patch %+v", patch)
+	}
+	p.Spec.NodeName = ""
+	if patch := Patch(o, Next(Keep, o), now); !patch.Empty() {
+		t.Errorf("unscheduled: patch %+v", patch)
+	}
+}
+
 func TestNothingToWrite(t *testing.T) {
 	o := Observed{Pod: pod(no, "")}
 	if patch := Patch(o, Next(Keep, o), now); !cmp.Equal(patch, podpatch.Patch{}) {

@@ -61,7 +61,9 @@ func readinessPatch(o Observed, to State, now time.Time) podpatch.Patch {
 		want = drop(drop(want, preUpdateKey), preDeleteKey)
 	default:
 	}
-	if slices.Equal(holds, want) {
+	// A scheduled pod whose switch nobody has set yet is switched on along with the rest.
+	fresh := pods.Condition(o.Pod, kruisePodReady) == nil && o.Pod.Spec.NodeName != ""
+	if slices.Equal(holds, want) && !fresh {
 		return patch
 	}
 	patch.Conditions = []corev1.PodCondition{condition(want, now)}

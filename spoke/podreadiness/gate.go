@@ -48,9 +48,11 @@ func hasGate(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	return slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool { return g.ConditionType == gate })
 }
 
-// closed returns our gates on the pod for which nobody has set a condition yet.
+// closed returns our gates on the pod for which nobody has set a condition yet. A pod that is on its
+// way to Normal is left to its workload, which opens its gates and moves it on in one write.
 func closed(pod *corev1.Pod) []corev1.PodConditionType {
-	if pod.DeletionTimestamp != nil {
+	preparing := pod.Labels[appsv1beta1.LifecycleStateKey] == string(appsv1beta1.LifecycleStatePreparingNormal)
+	if pod.DeletionTimestamp != nil || preparing && ownedByUs(pod) {
 		return nil
 	}
 	var out []corev1.PodConditionType

@@ -66,4 +66,13 @@ func TestClosedAndOpen(t *testing.T) {
 	if got := closed(pod); got != nil {
 		t.Errorf("closed = %v of a pod that goes", got)
 	}
+	yes := true
+	pod.DeletionTimestamp, pod.Labels = nil, map[string]string{"lifecycle.apps.kruise.io/state": "PreparingNormal"}
+	if got := closed(pod); len(got) != 2 {
+		t.Errorf("closed = %v of a pod that only looks like ours", got)
+	}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Controller: &yes}}
+	if got := closed(pod); got != nil {
+		t.Errorf("closed = %v of a pod whose workload opens them", got)
+	}
 }

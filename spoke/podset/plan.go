@@ -103,15 +103,29 @@ func (p *planner) change(kind ChangeKind, pod *corev1.Pod, patch podpatch.Patch,
 		return
 	}
 	p.touched[pod.Name] = true
-	p.plan.Change = append(p.plan.Change, Change{Kind: kind, Pod: pod, Writes: writes(patch, SameContent), Reason: reason})
+	p.plan.Change = append(p.plan.Change, Change{Kind: kind, Pod: pod, Writes: writes(pod, patch, SameContent), Reason: reason})
 }
 
-func writes(patch podpatch.Patch, only Only) []Write {
+func writes(pod *corev1.Pod, patch podpatch.Patch, only Only) []Write {
 	var out []Write
 	for _, part := range patch.Split() {
-		out = append(out, Write{Patch: part, Only: only})
+		write := Write{Patch: part, Only: only}
+		if overwrites(pod, &part) {
+			write.Only = SameVersion
+		}
+		out = append(out, write)
 	}
 	return out
+}
+
+// overwrites says whether the patch replaces the shared readiness switch, which others write too.
+func overwrites(pod *corev1.Pod, patch *podpatch.Patch) bool {
+	for i := range patch.Conditions {
+		if c := patch.Conditions[i].Type; c == appsv1beta1.KruisePodReadyConditionType && pods.Condition(pod, c) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // refresh moves what is under way on every active pod on by one step.
@@ -156,7 +170,7 @@ func (p *planner) refreshPod(pod *corev1.Pod, selection Selection, wanted bool) 
 	}
 	p.touched[pod.Name] = true
 	p.plan.Change = append(p.plan.Change, Change{
-		Kind: Refresh, Pod: pod, Writes: writes(patch, onlyFor(&progress)),
+		Kind: Refresh, Pod: pod, Writes: writes(pod, patch, onlyFor(&progress)),
 		Revision: pods.Revision(pod), Reason: cmp.Or(step.Reason, progress.Reason),
 	})
 }
@@ -265,9 +279,9 @@ func (p *planner) start(pod *corev1.Pod, spec *inplace.Spec, state podpatch.Patc
 		begin.Change.Label(key, value)
 	}
 	p.touched[pod.Name] = true
-	list := writes(begin.CloseGate, SamePod)
+	list := writes(pod, begin.CloseGate, SamePod)
 	p.plan.Change = append(p.plan.Change, Change{
-		Kind: UpdateInPlace, Pod: pod, Writes: append(list, writes(begin.Change, SameContent)...),
+		Kind: UpdateInPlace, Pod: pod, Writes: append(list, writes(pod, begin.Change, SameContent)...),
 		Revision: selection.Target.Name, Reason: "revision " + selection.Target.Name + " can be reached in place",
 	})
 	if begin.After > 0 {
