@@ -49,11 +49,17 @@ func (p *problems) volumeSource(path *field.Path, source *corev1.VolumeSource) {
 	if source.HostPath != nil && source.HostPath.Path == "" {
 		p.required(path.Child("hostPath", "path"), "say which path of the node")
 	}
-	if source.PersistentVolumeClaim != nil && source.PersistentVolumeClaim.ClaimName == "" {
-		p.required(path.Child("persistentVolumeClaim", "claimName"), "name the claim")
-	}
 	if source.EmptyDir != nil && source.EmptyDir.SizeLimit != nil && source.EmptyDir.SizeLimit.Sign() < 0 {
 		p.invalid(path.Child("emptyDir", "sizeLimit"), source.EmptyDir.SizeLimit.String(), "must be 0 or more")
+	}
+	p.diskSource(path, source)
+	p.fileSource(path, source)
+}
+
+// diskSource checks the sources that come from a storage system.
+func (p *problems) diskSource(path *field.Path, source *corev1.VolumeSource) {
+	if source.PersistentVolumeClaim != nil && source.PersistentVolumeClaim.ClaimName == "" {
+		p.required(path.Child("persistentVolumeClaim", "claimName"), "name the claim")
 	}
 	if source.CSI != nil && source.CSI.Driver == "" {
 		p.required(path.Child("csi", "driver"), "name the driver")
@@ -61,7 +67,6 @@ func (p *problems) volumeSource(path *field.Path, source *corev1.VolumeSource) {
 	if source.Ephemeral != nil && source.Ephemeral.VolumeClaimTemplate == nil {
 		p.required(path.Child("ephemeral", "volumeClaimTemplate"), "say what claim to make")
 	}
-	p.fileSource(path, source)
 }
 
 // fileSource checks the sources that put files of the API into a volume.

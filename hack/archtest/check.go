@@ -94,9 +94,8 @@ func forbidden(folder, other string, layer Layer) string {
 	if !placed {
 		return "that is in no layer: add it to hack/archtest/rules.go"
 	}
-	a, b := componentOf(folder), componentOf(other)
 	switch {
-	case a != "" && b != "" && a != b:
+	case strangers(folder, other):
 		return "components never import each other: they meet in apis"
 	case layer == Outside && otherLayer > Internal && otherLayer != Outside:
 		return "what is no part of the product sees apis, generated and internal only"
@@ -106,6 +105,12 @@ func forbidden(folder, other string, layer Layer) string {
 		return "siblings never import siblings"
 	}
 	return ""
+}
+
+// strangers says whether two folders are parts of different components.
+func strangers(folder, other string) bool {
+	a, b := componentOf(folder), componentOf(other)
+	return a != "" && b != "" && a != b
 }
 
 func componentOf(folder string) string {

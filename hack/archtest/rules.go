@@ -79,6 +79,8 @@ var siblings = []allowance{
 	{"spoke/podset", "spoke/inplace", "a plan asks whether a pod can be updated in place"},
 	{"spoke/podset", "spoke/lifecycle", "a plan asks which hook holds a pod"},
 	{"spoke/podset/execute", "spoke/podset", "it writes what the plan says"},
+	{"spoke/podset/simulate", "spoke/podset", "it plays whole rollouts of the engine"},
+	{"spoke/podset/simulate", "spoke/podset/execute", "it plays whole rollouts of the engine"},
 	{"hub/share", "hub/placement", "a share is a split over the clusters that were placed"},
 	{"hub/share", "hub/split", "a share is a split over the clusters that were placed"},
 	{"nodeagent/cri/crifake", "nodeagent/cri", "it stands in for a runtime in tests"},

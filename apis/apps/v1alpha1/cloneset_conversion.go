@@ -60,7 +60,7 @@ func Convert_v1beta1_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(
 // Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy splits the flat strategy
 // into type and rollingUpdate. OnDelete has no rollingUpdate: the flat fields beside it are dropped.
 func Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy(
-	in *CloneSetUpdateStrategy, out *v1beta1.CloneSetUpdateStrategy, s conversion.Scope,
+	in *CloneSetUpdateStrategy, out *v1beta1.CloneSetUpdateStrategy, _ conversion.Scope,
 ) error {
 	if in.Type == OnDeleteCloneSetUpdateStrategyType {
 		out.Type = v1beta1.CloneSetOnDeleteUpdateStrategyType
@@ -76,7 +76,7 @@ func Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy(
 // Convert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy folds type and
 // rollingUpdate into the flat strategy.
 func Convert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy(
-	in *v1beta1.CloneSetUpdateStrategy, out *CloneSetUpdateStrategy, s conversion.Scope,
+	in *v1beta1.CloneSetUpdateStrategy, out *CloneSetUpdateStrategy, _ conversion.Scope,
 ) error {
 	if in.RollingUpdate != nil {
 		rollingToFlat(in.RollingUpdate, out)
