@@ -66,6 +66,9 @@ func (r *Reconciler) decide(s *snapshot) decision {
 		d.placed = problemOf(err)
 		return d
 	}
+	if len(choice.Refused) > 0 {
+		plan.Notes = append(plan.Notes, "not served: "+some(because(choice.Left, choice.Refused)))
+	}
 	d.plan = &plan
 	if err := d.slicesOf(s); err != nil {
 		d.plan, d.placed = nil, problemOf(err)
@@ -240,9 +243,14 @@ func some(names []string) string {
 
 // reasons joins "cluster (why)" of at most maxNamed clusters.
 func reasons(why map[string]string) string {
-	var parts []string
-	for _, cluster := range slices.Sorted(maps.Keys(why)) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", cluster, why[cluster]))
+	return some(because(why, slices.Sorted(maps.Keys(why))))
+}
+
+// because gives every cluster its reason.
+func because(why map[string]string, clusters []string) []string {
+	out := make([]string, 0, len(clusters))
+	for _, cluster := range clusters {
+		out = append(out, fmt.Sprintf("%s (%s)", cluster, why[cluster]))
 	}
-	return some(parts)
+	return out
 }

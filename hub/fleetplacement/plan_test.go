@@ -205,6 +205,17 @@ func TestDesiredSlices(t *testing.T) {
 	}
 }
 
+func TestRefusedClustersAreSaid(t *testing.T) {
+	s := standing()
+	refused := s.clusters["b"]
+	refused.Accepted = false
+	s.clusters["b"] = refused
+	d := deciding().decide(s)
+	if c := placedCondition(d, outcome{}); c.Status != metav1.ConditionTrue || c.Message != "not served: b (the hub has not accepted the cluster)" {
+		t.Error(c)
+	}
+}
+
 func TestMessagesAreBounded(t *testing.T) {
 	why := map[string]string{}
 	for i := range 30 {

@@ -87,8 +87,15 @@ func (r *Reconciler) pass(ctx context.Context, p *fleetv1alpha1.FleetPlacement) 
 	}
 	out := r.write(ctx, s, d)
 	result, err := r.report(ctx, s, d, out)
+	if d.resolved != nil && d.resolved.Reason == fleetv1alpha1.ReasonTargetNotSupported {
+		result.RequeueAfter = steps.Sooner(result.RequeueAfter, unsupportedInterval)
+	}
 	return result, errors.Join(err, out.retry())
 }
+
+// unsupportedInterval is how often a kind that cannot be placed is looked at again: its definition, or
+// the hub's rights to it, may come later and wake nobody up.
+const unsupportedInterval = 30 * time.Second
 
 // report writes the status of target and placement. While only counters move it writes at most once in
 // a while, and asks to be called again for the rest.

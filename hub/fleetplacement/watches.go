@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,7 +44,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 	wake := make(chan event.TypedGenericEvent[string], 1024)
 	c, err := builder.ControllerManagedBy(mgr).Named("fleetplacement").
 		For(&fleetv1alpha1.FleetPlacement{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: max(r.Concurrency, 1)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(r.Concurrency, 1), ReconciliationTimeout: passTimeout}).
 		Watches(&fleetv1alpha1.FleetPlacement{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(goneOnly)).
 		Watches(&fleetv1alpha1.FleetSlice{}, handler.EnqueueRequestsFromMapFunc(r.ofSlice), builder.WithPredicates(sliceNews)).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.everyone), builder.WithPredicates(clusterNews)).
@@ -63,6 +64,9 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		return nil
 	})))
 }
+
+// passTimeout bounds one pass: one that hangs is given up and tried again.
+const passTimeout = 2 * time.Minute
 
 // everyCluster wakes up every placement.
 const everyCluster = ""

@@ -47,6 +47,8 @@ type Choice struct {
 	Unknown []string
 	// Left says, for each cluster that is not chosen although it holds a share or was named, why.
 	Left map[string]string
+	// Refused are those of Left that exist and are named, but cannot be served, sorted.
+	Refused []string
 	// Unresolved says why the clusters cannot be known now; then nothing may be given, moved or taken.
 	Unresolved string
 }
@@ -76,14 +78,17 @@ func Choose(in Input) (Choice, error) {
 			choice.Left[name] = "no such ManagedCluster"
 		case cluster.Deleting:
 			choice.Left[name] = "the ManagedCluster is being deleted"
+			choice.Refused = append(choice.Refused, name)
 		case !cluster.Accepted:
 			choice.Left[name] = "the hub has not accepted the cluster"
+			choice.Refused = append(choice.Refused, name)
 		default:
 			choice.Clusters = append(choice.Clusters, Selected{Cluster: cluster, Group: group, Frozen: frozen(cluster)})
 		}
 	}
 	slices.SortFunc(choice.Clusters, func(a, b Selected) int { return cmp.Compare(a.Name, b.Name) })
 	slices.Sort(choice.Unknown)
+	slices.Sort(choice.Refused)
 	return choice, nil
 }
 

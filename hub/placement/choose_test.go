@@ -93,6 +93,13 @@ func TestChoose(t *testing.T) {
 					t.Errorf("%s: %s", what, d)
 				}
 			}
+			if name == "not usable" {
+				if d := cmp.Diff([]string{"going", "new"}, got.Refused); d != "" {
+					t.Error(d)
+				}
+			} else if got.Refused != nil {
+				t.Errorf("refused %v", got.Refused)
+			}
 			if (got.Unresolved != "") != tc.unresolved {
 				t.Errorf("unresolved = %q", got.Unresolved)
 			}

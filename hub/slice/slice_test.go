@@ -4,6 +4,7 @@
 package slice
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -106,6 +107,20 @@ func TestSame(t *testing.T) {
 				t.Errorf("same = %v", got)
 			}
 		})
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	large, going := desired(), desired()
+	large.Spec.Objects = []runtime.RawExtension{{Raw: []byte(strings.Repeat("x", MaxBytes+1))}}
+	going.Cluster = "m2"
+	live := cached(t, going, "{}")
+	now := metav1.Now()
+	live.DeletionTimestamp = &now
+	out := New(nil).Write(t.Context(), []Desired{large, going}, map[string]*fleetv1alpha1.FleetSlice{"m2": live})
+	var tooLarge TooLargeError
+	if !errors.As(out.Failed["m1"], &tooLarge) || tooLarge.Bytes != MaxBytes+1 || !errors.Is(out.Failed["m2"], ErrDeleting) || len(out.Written) > 0 {
+		t.Errorf("%+v", out)
 	}
 }
 
