@@ -46,6 +46,9 @@ func up(ctx context.Context, env *run.Env) error {
 	if err := ensurePackages(ctx, env.Progress); err != nil {
 		return err
 	}
+	if err := raiseLimits("/proc/sys", env.Progress); err != nil {
+		return err
+	}
 	if err := errors.Join(p.claim(ctx), p.linkFolder(env.Cluster), p.linkCrictl(env)); err != nil {
 		return err
 	}
