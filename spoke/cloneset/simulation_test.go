@@ -381,7 +381,7 @@ func runs() int {
 	if testing.Short() {
 		return 1000
 	}
-	return 10000
+	return defaultRuns
 }
 
 // TestSimulation runs random rollouts with faults. The invariants of check hold at every step, and

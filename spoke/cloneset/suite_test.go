@@ -30,7 +30,11 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
 
-const userAgent = "flotilla-spoke-test"
+const (
+	userAgent = "flotilla-spoke-test"
+	// defaultRuns: the unit tests simulate in earnest.
+	defaultRuns = 100
+)
 
 var (
 	server *testkit.Server
