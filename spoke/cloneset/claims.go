@@ -102,6 +102,9 @@ func (p *pass) handOver(ctx context.Context, claim *corev1.PersistentVolumeClaim
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("hand claim %s over to pod %s: %w", claim.Name, pod.Name, err)
 	}
+	if err == nil {
+		p.executor.Expectations.Patched(p.set.UID, changed, p.now)
+	}
 	return nil
 }
 

@@ -119,6 +119,23 @@ var _ = Describe("claims of a CloneSet", func() {
 		Expect(claims()).To(ConsistOf(before))
 	})
 
+	It("are used again when their pod was evicted and they are to be used again", func() {
+		set := withClaims(newSet(ns, 2, appsv1beta1.RecreatePodUpdateStrategyType))
+		set.Spec.ScaleStrategy.EnablePVCReuse = true
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		before, beforePods := podIDs(), listPods(ctx, ns)
+		evicted := beforePods[0].DeepCopy()
+		evicted.Status.Phase = corev1.PodFailed
+		Expect(admin.Status().Patch(ctx, evicted, client.MergeFrom(&beforePods[0]))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(uids(listPods(ctx, ns))).NotTo(ContainElement(evicted.UID))
+			g.Expect(podIDs()).To(ConsistOf(before))
+		}).Should(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		Expect(claims()).To(ConsistOf(before))
+	})
+
 	It("do not hold the set up while one of them is stuck in deletion", func() {
 		set := withClaims(newSet(ns, 1, appsv1beta1.RecreatePodUpdateStrategyType))
 		Expect(admin.Create(ctx, set)).To(Succeed())

@@ -91,9 +91,11 @@ func (b *instances) Build(c podset.Create) (*corev1.Pod, []*corev1.PersistentVol
 	maps.Copy(pod.Annotations, template.Annotations)
 	pod.Annotations[appsv1beta1.LifecycleTimestampKey] = b.now.UTC().Format(time.RFC3339)
 	addReadinessGate(pod)
-	claims := newClaims(b.set, id)
 	mountClaims(pod, b.set, id)
-	return pod, claims, nil
+	missing := slices.DeleteFunc(newClaims(b.set, id), func(c *corev1.PersistentVolumeClaim) bool {
+		return slices.ContainsFunc(b.claims, func(have *corev1.PersistentVolumeClaim) bool { return have.Name == c.Name })
+	})
+	return pod, missing, nil
 }
 
 func (b *instances) template(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {

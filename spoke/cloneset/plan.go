@@ -22,7 +22,7 @@ const keepFinished = 3
 type situation struct {
 	// sameRevision says that current and update revision are the same.
 	sameRevision bool
-	// awaited are terminating pods whose claims a successor is to use.
+	// awaited are pods on their way out whose claims a successor is to use.
 	awaited []string
 }
 
@@ -100,7 +100,7 @@ func budgetOf(set *appsv1beta1.CloneSet, o *Options) (rollout.Budget, error) {
 	return budget, err
 }
 
-// awaited names the terminating pods whose claims a successor is to use.
+// awaited names the pods that are on their way out and whose claims a successor is to use.
 func awaited(set *appsv1beta1.CloneSet, list []*corev1.Pod, claims []*corev1.PersistentVolumeClaim) []string {
 	if !set.Spec.ScaleStrategy.EnablePVCReuse {
 		return nil
@@ -111,7 +111,7 @@ func awaited(set *appsv1beta1.CloneSet, list []*corev1.Pod, claims []*corev1.Per
 	}
 	var out []string
 	for _, pod := range list {
-		if pod.DeletionTimestamp != nil && claimed[pod.Labels[appsv1beta1.CloneSetInstanceID]] {
+		if !pods.IsActive(pod) && claimed[pod.Labels[appsv1beta1.CloneSetInstanceID]] {
 			out = append(out, pod.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -38,16 +39,12 @@ type pace struct {
 
 func newPace() *pace { return &pace{last: map[types.UID]time.Time{}} }
 
+// wrote remembers a write, and forgets those so long ago that they hold nothing back.
 func (p *pace) wrote(uid types.UID, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	maps.DeleteFunc(p.last, func(_ types.UID, at time.Time) bool { return now.Sub(at) > countersLatest })
 	p.last[uid] = now
-}
-
-func (p *pace) forget(uid types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.last, uid)
 }
 
 // left is how long a write of mere numbers should wait; much says that they moved a lot.

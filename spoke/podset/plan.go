@@ -138,7 +138,7 @@ func (p *planner) tidy() {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
 	for _, pod := range finished[:len(finished)-keep] {
-		p.plan.Delete = append(p.plan.Delete, Delete{Pod: pod, Reason: fmt.Sprintf("it is %s and has been replaced", pod.Status.Phase)})
+		p.plan.Delete = append(p.plan.Delete, Delete{Pod: pod, KeepClaims: true, Reason: fmt.Sprintf("it is %s and has been replaced", pod.Status.Phase)})
 	}
 }
 

@@ -36,8 +36,8 @@ type Replicas struct {
 	Budget rollout.Budget
 	// Specified are names of pods to delete, beside those labelled so.
 	Specified []string
-	// Awaited are names of terminating pods whose claims a successor is to use: one pod less is
-	// created for each of them.
+	// Awaited are names of terminating or finished pods whose claims a successor is to use: one pod
+	// less is created for each of them.
 	Awaited  []string
 	Ordering rollout.Ordering
 	// SpreadConstraints of the pod template, for choosing victims.
@@ -58,7 +58,7 @@ func (r *Replicas) Scale(v *View) Scale {
 		out.Create = r.creations(v, diff)
 		if held := min(len(r.Awaited), len(out.Create)); held > 0 {
 			out.Create = out.Create[:len(out.Create)-held]
-			out.Waits = append(out.Waits, Wait{Reason: WaitClaims, Message: "claims to be used again belong to pods that are still terminating", Pods: r.Awaited})
+			out.Waits = append(out.Waits, Wait{Reason: WaitClaims, Message: "claims to be used again belong to pods that are not gone yet", Pods: r.Awaited})
 		}
 		if diff.ScaleUp > diff.ScaleUpLimit {
 			out.Waits = append(out.Waits, Wait{Reason: WaitScaleUpLimited, Pods: unavailable(v.Active), Message: fmt.Sprintf(

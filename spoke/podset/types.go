@@ -67,8 +67,14 @@ type UpdateRules struct {
 	OnDelete bool
 	// GraceSeconds between closing a pod's gate and changing its containers.
 	GraceSeconds int32
-	// Differ compares revisions. Keep it over passes: it remembers what it compared.
-	Differ *inplace.Differ
+	// Differ compares revisions; nil means that nothing is possible in place.
+	Differ Differ
+}
+
+// Differ says whether a pod can go from one revision to another in place. inplace.Differ does it for
+// pod templates.
+type Differ interface {
+	Diff(from, to *appsv1.ControllerRevision) inplace.Verdict
 }
 
 // Members is what differs between kinds of workloads.
@@ -137,10 +143,11 @@ type Create struct {
 	Reason string
 }
 
-// Delete removes one pod.
+// Delete removes one pod, and its claims unless they are kept.
 type Delete struct {
-	Pod    *corev1.Pod
-	Reason string
+	Pod        *corev1.Pod
+	KeepClaims bool
+	Reason     string
 }
 
 // ChangeKind says what a change is for.

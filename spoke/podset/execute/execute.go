@@ -190,6 +190,9 @@ func (e *Executor) delete(ctx context.Context, owner client.Object, d *podset.De
 	}
 	e.Expectations.Deleted(owner.GetUID(), d.Pod, e.Now())
 	facts := []Fact{{Kind: Deleted, Pod: d.Pod, Reason: d.Reason}}
+	if d.KeepClaims {
+		return facts
+	}
 	for _, claim := range b.Claims(d.Pod) {
 		if err := e.DeleteClaim(ctx, owner, claim); err != nil {
 			facts = append(facts, Fact{Kind: ClaimFailed, Pod: d.Pod, Err: err})
