@@ -38,35 +38,43 @@ func main() {
 }
 
 // run brings the bench up, measures, and takes it down again whatever happens.
-func run(ctx context.Context, o options) (err error) {
+func run(ctx context.Context, o options) error {
 	t := &teardown{}
-	defer func() {
-		if r := recover(); r != nil && r != errFatal {
-			panic(r)
-		} else if r != nil {
-			err = t.failure
+	err := t.guard(func() error {
+		b, err := newBench(ctx, t, o)
+		if err != nil {
+			return err
 		}
-		err = errors.Join(err, t.run())
-	}()
-	b, err := newBench(ctx, t, o)
-	if err != nil {
-		return err
-	}
-	rows, err := b.measure(ctx)
-	if err != nil {
-		return err
-	}
-	print(o, rows)
-	return write(o, rows)
+		rows, err := b.measure(ctx)
+		if err != nil {
+			return err
+		}
+		show(o, rows)
+		return write(o, rows)
+	})
+	return errors.Join(err, t.guard(t.run))
 }
 
-// errFatal is the panic by which teardown leaves what called Fatalf.
-var errFatal = errors.New("fatal")
+// fatal is the panic by which what called Fatalf is left.
+type fatal struct{ error }
 
 // teardown stands in for a test where testkit wants one.
 type teardown struct {
-	steps   []func()
-	failure error
+	steps []func()
+}
+
+// guard calls do and turns a Fatalf into an error.
+func (t *teardown) guard(do func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case fatal:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	return do()
 }
 
 // Helper does nothing.
@@ -74,8 +82,7 @@ func (t *teardown) Helper() {}
 
 // Fatalf ends the bench.
 func (t *teardown) Fatalf(format string, args ...any) {
-	t.failure = fmt.Errorf(format, args...)
-	panic(errFatal)
+	panic(fatal{fmt.Errorf(format, args...)})
 }
 
 // Cleanup remembers a step for the end.
@@ -92,12 +99,7 @@ func (t *teardown) TempDir() string {
 }
 
 // run takes the steps, last first.
-func (t *teardown) run() (err error) {
-	defer func() {
-		if r := recover(); r == errFatal {
-			err = t.failure
-		}
-	}()
+func (t *teardown) run() error {
 	for i := len(t.steps) - 1; i >= 0; i-- {
 		t.steps[i]()
 	}

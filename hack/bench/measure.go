@@ -133,7 +133,7 @@ func (b *bench) run(ctx context.Context, s step) (row, error) {
 		before, cpu = 0, 0
 	}
 	r := row{Change: s.name}
-	if err := b.wait(ctx, s.name, func() bool { return b.settled(ctx, s, began) }); err != nil {
+	if err := b.wait(ctx, s.name, func() bool { return b.settled(ctx, s) }); err != nil {
 		return r, err
 	}
 	r.SecondsToSettled = time.Since(began).Seconds()
@@ -192,30 +192,30 @@ func (b *bench) state(ctx context.Context) string {
 }
 
 // settled tells that slices and status say what the change leads to.
-func (b *bench) settled(ctx context.Context, s step, began time.Time) bool {
-	now := b.members.snapshot()
-	var total int32
-	for _, one := range now {
-		total += one.replicas
-	}
-	if len(now) != s.clusters || total != s.replicas {
-		return false
-	}
+func (b *bench) settled(ctx context.Context, s step) bool {
 	ud, p := &appsv1beta1.UnitedDeployment{}, &fleetv1alpha1.FleetPlacement{}
 	key := client.ObjectKey{Namespace: namespace, Name: "web"}
-	if b.admin.Get(ctx, key, ud) != nil || b.admin.Get(ctx, key, p) != nil {
+	if errors.Join(b.admin.Get(ctx, key, ud), b.admin.Get(ctx, key, p)) != nil || !b.written(s, ud.Status.UpdatedRevision) {
 		return false
-	}
-	for _, one := range now {
-		if one.revision != ud.Status.UpdatedRevision {
-			return false
-		}
 	}
 	if seconds, err := b.hub.reconcileSeconds(); err != nil || seconds == 0 {
 		return false // just started
 	}
-	return ud.Status.ObservedGeneration == ud.Generation && ud.Status.UpdatedReadyReplicas == s.replicas &&
-		ud.Status.CurrentRevision == ud.Status.UpdatedRevision && int(p.Status.SelectedClusters) == s.clusters && int(p.Status.AppliedClusters) == s.clusters
+	updated := ud.Status.ObservedGeneration == ud.Generation && ud.Status.UpdatedReadyReplicas == s.replicas && ud.Status.CurrentRevision == ud.Status.UpdatedRevision
+	return updated && int(p.Status.SelectedClusters) == s.clusters && int(p.Status.AppliedClusters) == s.clusters
+}
+
+// written tells that the slices are as many, of as many replicas and of the revision as they should be.
+func (b *bench) written(s step, revision string) bool {
+	now := b.members.snapshot()
+	var total int32
+	for _, one := range now {
+		total += one.replicas
+		if one.revision != revision {
+			return false
+		}
+	}
+	return len(now) == s.clusters && total == s.replicas
 }
 
 // rest watches the hub do nothing.

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 )
 
-// print shows the table.
-func print(o options, rows []row) {
+// show prints the table.
+func show(o options, rows []row) {
 	fmt.Printf("\n1 hub, %d members, 1 UnitedDeployment of %d replicas\n\n", o.members, o.replicas)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "change\tslices changed\ts to last slice\ts to settled status\treconcile s\thub CPU s\tslice writes\tother writes\tRSS MiB\thighest MiB\t")

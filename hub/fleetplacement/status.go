@@ -127,16 +127,10 @@ func placedCondition(d decision, out outcome) metav1.Condition {
 
 // progressCondition: some member has not observed, or not finished, the newest spec.
 func progressCondition(d decision, members []member) metav1.Condition {
-	var unfinished, conflicts, failures, leaving []string
+	in := map[fleetv1alpha1.ClusterState][]string{}
+	var unfinished []string
 	for _, m := range members {
-		switch {
-		case m.state == fleetv1alpha1.ClusterDeleting:
-			leaving = append(leaving, m.cluster)
-		case m.state == fleetv1alpha1.ClusterConflict:
-			conflicts = append(conflicts, m.cluster)
-		case m.state == fleetv1alpha1.ClusterFailed:
-			failures = append(failures, m.cluster)
-		}
+		in[m.state] = append(in[m.state], m.cluster)
 		if !m.finished {
 			unfinished = append(unfinished, m.cluster)
 		}
@@ -144,7 +138,7 @@ func progressCondition(d decision, members []member) metav1.Condition {
 	yes := func(reason, format string, names []string) metav1.Condition {
 		return condition(fleetv1alpha1.ConditionFleetProgressing, metav1.ConditionTrue, reason, fmt.Sprintf(format, some(names)))
 	}
-	switch {
+	switch conflicts, failures, leaving := in[fleetv1alpha1.ClusterConflict], in[fleetv1alpha1.ClusterFailed], in[fleetv1alpha1.ClusterDeleting]; {
 	case len(conflicts) > 0:
 		return yes(fleetv1alpha1.ReasonConflict, "an object that is not ours stands in the way in %s", conflicts)
 	case len(failures) > 0:

@@ -97,13 +97,7 @@ func named(in Input, choice *Choice) (map[string]string, error) {
 	groups := map[string]string{}
 	switch {
 	case in.Spec.PlacementRef != nil:
-		for _, d := range in.Decisions {
-			for _, decision := range d.Status.Decisions {
-				if decision.ClusterName != "" {
-					groups[decision.ClusterName] = d.Labels[clusterv1beta1.DecisionGroupNameLabel]
-				}
-			}
-		}
+		decided(in.Decisions, groups)
 		choice.Unresolved = unresolved(in.Spec.PlacementRef.Name, in.Placement, len(groups))
 	case in.Spec.ClusterSelector != nil:
 		selector, err := metav1.LabelSelectorAsSelector(in.Spec.ClusterSelector)
@@ -121,6 +115,17 @@ func named(in Input, choice *Choice) (map[string]string, error) {
 		}
 	}
 	return groups, nil
+}
+
+// decided adds the clusters of all decisions, with the names of their groups.
+func decided(decisions []clusterv1beta1.PlacementDecision, groups map[string]string) {
+	for _, d := range decisions {
+		for _, decision := range d.Status.Decisions {
+			if decision.ClusterName != "" {
+				groups[decision.ClusterName] = d.Labels[clusterv1beta1.DecisionGroupNameLabel]
+			}
+		}
+	}
 }
 
 // unresolved says why decisions cannot be relied upon; "" when they can.
