@@ -39,5 +39,5 @@ func (f *figures) print(out io.Writer, w *world) {
 		fmt.Fprintf(out, "       kubectl --kubeconfig %s -n %s get pods -o wide\n", m.kubeconfig, namespace)
 	}
 	fmt.Fprintf(out, "       go run ./hack/clusters status --name %s   (processes, logs, and where kubectl is, if you have none)\n", w.name)
-	fmt.Fprintf(out, "Stop:  make demo-down\n")
+	fmt.Fprintf(out, "Stop:  go run ./hack/clusters down --name %s\n", w.name)
 }

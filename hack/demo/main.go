@@ -36,7 +36,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "\ndemo: %v\nThe clusters are left as they are. Look: go run ./hack/clusters logs --name %s; stop: make demo-down\n", err, o.name)
+		fmt.Fprintf(os.Stderr, "\ndemo: %v\nThe clusters are left as they are. Look: go run ./hack/clusters logs --name %s; stop: go run ./hack/clusters down --name %[2]s\n", err, o.name)
 		os.Exit(1)
 	}
 }
