@@ -48,19 +48,21 @@ test-unit: ## Run the unit tests: seconds, no cluster.
 	go test -timeout $(TEST_TIMEOUT) $(if $(FOCUS),-run '$(FOCUS)') ./...
 
 .PHONY: test-integration
-test-integration: assets-apiserver ## Run the tests against a real API server.
+test-integration: assets ## Run the tests against a real API server.
 	go test -tags integration -p 1 -timeout $(TEST_TIMEOUT) $(if $(FOCUS),-run '$(FOCUS)') $$(git grep -l '^//go:build integration' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: test-e2e
-test-e2e: ## Run the end-to-end tests on fake nodes.
-	go test -tags e2e -timeout 40m ./e2e/... -args --ginkgo.label-filter='!real' --ginkgo.focus='$(FOCUS)'
+test-e2e: assets ## Run the end-to-end tests on simulated nodes. KEEP=1 leaves the clusters up.
+	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e' EXIT;) \
+	go test -tags e2e -p 1 -timeout 50m ./e2e/... -args --ginkgo.label-filter='!real' --ginkgo.focus='$(FOCUS)'
 
 .PHONY: e2e
-e2e: ## Run all end-to-end tests, those on real nodes too (needs root on Linux).
-	go test -tags e2e -timeout 60m -v ./e2e/... -args --ginkgo.focus='$(FOCUS)'
+e2e: assets ## Run all end-to-end tests, those on real nodes too (needs root on Linux). KEEP=1 leaves the clusters up.
+	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e; $(CLUSTERS) down --name e2e-real' EXIT;) \
+	go test -tags e2e -p 1 -timeout 60m -v ./e2e/... -args --ginkgo.focus='$(FOCUS)'
 
 .PHONY: bench
-bench: assets-apiserver ## Measure the hub with 100 members and 10,000 replicas; table here, JSON in .bench/.
+bench: assets ## Measure the hub with 100 members and 10,000 replicas; table here, JSON in .bench/.
 	go run ./hack/bench
 
 .PHONY: golden
@@ -110,6 +112,6 @@ clusters-down: ## Stop them.
 clusters-status: ## Show their processes, kubeconfigs and ports.
 	$(CLUSTERS) status --name $(NAME)
 
-.PHONY: assets-apiserver
-assets-apiserver: ## Build kube-apiserver and etcd for tests, once; later runs find them in the cache.
-	$(CLUSTERS) assets etcd kube-apiserver
+.PHONY: assets
+assets: ## Build the Kubernetes programs that tests and local clusters run, once; later runs find them in the cache.
+	$(CLUSTERS) assets
