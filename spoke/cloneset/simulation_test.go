@@ -209,6 +209,7 @@ func (s *sim) answerHooks() {
 		case appsv1beta1.LifecycleStatePreparingNormal:
 			s.relabel(pod, normalHook, "held")
 			s.relabel(pod, deleteHook, "held")
+		default:
 		}
 	}
 }

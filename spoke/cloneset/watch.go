@@ -31,19 +31,18 @@ func podChanged() predicate.Predicate {
 }
 
 func matters(a, b *corev1.Pod) bool {
-	if a.UID != b.UID || a.Generation != b.Generation || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) {
-		return true
-	}
-	if !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations) || !slices.Equal(a.Finalizers, b.Finalizers) {
-		return true
-	}
-	if a.Status.Phase != b.Status.Phase || a.Spec.NodeName != b.Spec.NodeName {
-		return true
-	}
-	return !equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) ||
+	return a.UID != b.UID || a.Generation != b.Generation || metadataMatters(a, b) ||
+		a.Status.Phase != b.Status.Phase || a.Spec.NodeName != b.Spec.NodeName ||
 		!equality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions) ||
 		!equality.Semantic.DeepEqual(a.Status.ContainerStatuses, b.Status.ContainerStatuses) ||
 		!equality.Semantic.DeepEqual(a.Spec.Containers, b.Spec.Containers)
+}
+
+func metadataMatters(a, b *corev1.Pod) bool {
+	return (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) ||
+		!maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations) ||
+		!slices.Equal(a.Finalizers, b.Finalizers) ||
+		!equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
 }
 
 // claimChanged lets creation, deletion and the beginning of deletion through.

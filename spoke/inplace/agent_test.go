@@ -9,7 +9,7 @@ import (
 	"hash/fnv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/dump"
+	"k8s.io/utils/dump"
 
 	"github.com/flotilla-sh/flotilla/internal/containerhash"
 )

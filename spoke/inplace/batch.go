@@ -6,6 +6,7 @@ package inplace
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,21 +117,7 @@ func templateMetadata(raw []byte) (podpatch.Patch, error) {
 // that share the highest one, and all that restart with them because they share metadata.
 func firstBatch(pod *corev1.Pod, spec *Spec) []string {
 	touched := spec.containers()
-	priorities := map[string]*int{}
-	var highest *int
-	for _, name := range touched {
-		p := launchPriority(pod, name)
-		priorities[name] = p
-		if p != nil && (highest == nil || *p > *highest) {
-			highest = p
-		}
-	}
-	in := map[string]bool{}
-	for _, name := range touched {
-		if p := priorities[name]; p == nil || *p == *highest {
-			in[name] = true
-		}
-	}
+	in := foremost(pod, touched)
 	for grown := true; grown; {
 		grown = false
 		for _, name := range touched {
@@ -140,6 +127,25 @@ func firstBatch(pod *corev1.Pod, spec *Spec) []string {
 		}
 	}
 	return slices.DeleteFunc(touched, func(name string) bool { return !in[name] })
+}
+
+// foremost are the containers without launch priority and those that share the highest one.
+func foremost(pod *corev1.Pod, touched []string) map[string]bool {
+	highest := math.MinInt
+	priorities := map[string]int{}
+	for _, name := range touched {
+		if p := launchPriority(pod, name); p != nil {
+			priorities[name] = *p
+			highest = max(highest, *p)
+		}
+	}
+	in := map[string]bool{}
+	for _, name := range touched {
+		if p, has := priorities[name]; !has || p == highest {
+			in[name] = true
+		}
+	}
+	return in
 }
 
 func sharesMetadata(spec *Spec, name string, in map[string]bool) bool {

@@ -58,27 +58,35 @@ func Diff(from, to *appsv1.ControllerRevision, options Options) Verdict {
 		return Verdict{Because: err.Error()}
 	}
 	spec := &Spec{Revision: to.Name}
-	metadataChanged := false
-	for _, d := range diffTrees(nil, old, wanted) {
-		if d.path[0] == "metadata" {
-			metadataChanged = true
-			if options.EnvFromMetadata {
-				recordReference(spec, d, oldTemplate)
-			}
-			continue
-		}
-		name, image, ok := imageChange(d, oldTemplate)
-		if !ok {
+	differences := diffTrees(nil, old, wanted)
+	for _, d := range differences {
+		if !take(spec, d, oldTemplate, options) {
 			return Verdict{Because: "template." + strings.Join(d.path, ".") + " changed"}
 		}
-		put(&spec.ContainerImages, name, image)
 	}
-	if metadataChanged {
+	if slices.ContainsFunc(differences, func(d difference) bool { return d.path[0] == metadataField }) {
 		if spec.MetaDataPatch, err = metadataPatch(spec, oldTemplate, newTemplate); err != nil {
 			return Verdict{Because: err.Error()}
 		}
 	}
 	return Verdict{Spec: spec}
+}
+
+const metadataField = "metadata"
+
+// take notes one difference in the spec; false when it cannot be made in place.
+func take(spec *Spec, d difference, old *corev1.PodTemplateSpec, options Options) bool {
+	if d.path[0] == metadataField {
+		if options.EnvFromMetadata {
+			recordReference(spec, d, old)
+		}
+		return true
+	}
+	name, image, ok := imageChange(d, old)
+	if ok {
+		put(&spec.ContainerImages, name, image)
+	}
+	return ok
 }
 
 func claimTemplatesDiffer(from, to *appsv1.ControllerRevision) bool {

@@ -43,24 +43,7 @@ func readinessPatch(o Observed, to State, now time.Time) podpatch.Patch {
 		return patch
 	}
 	holds := readHolds(o.Pod)
-	want := slices.Clone(holds)
-	switch to {
-	case preparingDelete:
-		if hook := preDelete(o.Hooks); hook != nil && hook.MarkPodNotReady {
-			want = add(want, preDeleteKey)
-		}
-	case preparingUpdate:
-		if hook := inPlaceUpdate(o.Hooks); hook != nil && hook.MarkPodNotReady {
-			want = add(want, preUpdateKey)
-		}
-	case preparingNormal:
-		want = drop(want, preDeleteKey)
-	case updatedState:
-		want = drop(want, preUpdateKey)
-	case normalState:
-		want = drop(drop(want, preUpdateKey), preDeleteKey)
-	default:
-	}
+	want := wantedHolds(slices.Clone(holds), o.Hooks, to)
 	// A scheduled pod whose switch nobody has set yet is switched on along with the rest.
 	fresh := pods.Condition(o.Pod, kruisePodReady) == nil && o.Pod.Spec.NodeName != ""
 	if slices.Equal(holds, want) && !fresh {
@@ -68,6 +51,31 @@ func readinessPatch(o Observed, to State, now time.Time) podpatch.Patch {
 	}
 	patch.Conditions = []corev1.PodCondition{condition(want, now)}
 	return patch
+}
+
+// wantedHolds takes or gives back our keys, as the state asks for.
+func wantedHolds(holds []hold, hooks *appsv1beta1.Lifecycle, to State) []hold {
+	switch to {
+	case preparingDelete:
+		return addIfMarked(holds, preDelete(hooks), preDeleteKey)
+	case preparingUpdate:
+		return addIfMarked(holds, inPlaceUpdate(hooks), preUpdateKey)
+	case preparingNormal:
+		return drop(holds, preDeleteKey)
+	case updatedState:
+		return drop(holds, preUpdateKey)
+	case normalState:
+		return drop(drop(holds, preUpdateKey), preDeleteKey)
+	default:
+		return holds
+	}
+}
+
+func addIfMarked(holds []hold, hook *appsv1beta1.LifecycleHook, key string) []hold {
+	if hook == nil || !hook.MarkPodNotReady {
+		return holds
+	}
+	return add(holds, key)
 }
 
 func condition(holds []hold, now time.Time) corev1.PodCondition {

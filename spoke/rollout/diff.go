@@ -77,7 +77,7 @@ func Compute(pods []Pod, b Budget) Diff {
 		oldDiff, newDiff = max(oldDiff, 0), min(newDiff, 0)
 	}
 	var d Diff
-	d.UseSurge, d.UseSurgeOld = surge(b, fresh, old, unavailable, oldDiff, newDiff)
+	d.useSurge(b.MaxSurge, surgeForDeletions(fresh, old, unavailable-b.MaxUnavailable), surgeForUpdate(oldDiff, newDiff))
 
 	total, totalOld := fresh.all+old.all, old.all
 	if b.ExcludePreparingDelete {
@@ -107,30 +107,39 @@ func Compute(pods []Pod, b Budget) Diff {
 	return d
 }
 
-// surge returns how many pods above replicas are wanted now, and how many of them at the old
-// revision: what specified deletions need, or what the update needs, whichever is more.
-func surge(b Budget, fresh, old side, unavailable, oldDiff, newDiff int) (use, useOld int) {
-	if b.MaxSurge <= 0 {
-		return 0, 0
+// need is how many pods above replicas are wanted, and how many of them at the old revision.
+type need struct{ pods, old int }
+
+// useSurge takes the greatest need that maxSurge allows; of equal ones the first.
+func (d *Diff) useSurge(maxSurge int, needs ...need) {
+	for _, n := range needs {
+		if pods := min(n.pods, maxSurge); pods > d.UseSurge {
+			d.UseSurge, d.UseSurgeOld = pods, min(n.old, pods)
+		}
 	}
+}
+
+// surgeForDeletions makes room for pods that are to be deleted, as far as they do not fit in what may
+// be unavailable; excess is by how many more than allowed are unavailable already.
+func surgeForDeletions(fresh, old side, excess int) need {
 	toDelete := fresh.toDelete + old.toDelete
-	forScale := min(max(unavailable+toDelete-b.MaxUnavailable, 0), toDelete)
-	forScaleOld := max(0, forScale-fresh.toDelete)
-	forUpdate, forUpdateOld := 0, 0
+	pods := min(max(excess+toDelete, 0), toDelete)
+	return need{pods, max(0, pods-fresh.toDelete)}
+}
+
+// surgeForUpdate makes room for pods that move. Every pod that is to be replaced may stay until its
+// replacement is there, so all of them count, not only those without a replacement yet: else what
+// was begun would not be finished at full speed.
+func surgeForUpdate(oldDiff, newDiff int) need {
 	switch {
-	// Every pod that is to be replaced may stay until its replacement is there, so all of them count,
-	// not only those without a replacement yet: else what was begun would not be finished at full speed.
 	case oldDiff > 0 && newDiff < 0:
-		forUpdate = oldDiff
+		return need{pods: oldDiff}
 	case oldDiff < 0 && newDiff > 0:
 		// Pods go back: the room is for old ones.
-		forUpdate, forUpdateOld = newDiff, newDiff
+		return need{newDiff, newDiff}
+	default:
+		return need{}
 	}
-	use, useOld = min(forScale, b.MaxSurge), forScaleOld
-	if min(forUpdate, b.MaxSurge) > use {
-		use, useOld = min(forUpdate, b.MaxSurge), forUpdateOld
-	}
-	return use, min(useOld, use)
 }
 
 func abs(n int) int {

@@ -76,7 +76,7 @@ func newBench(objects ...client.Object) *bench {
 
 type builder struct{ made int }
 
-func (b *builder) Build(c podset.Create) (*corev1.Pod, []*corev1.PersistentVolumeClaim, error) {
+func (b *builder) Build(podset.Create) (*corev1.Pod, []*corev1.PersistentVolumeClaim, error) {
 	b.made++
 	pod := newPod(fmt.Sprint("new-", b.made))
 	pod.UID = ""

@@ -73,9 +73,24 @@ func (w *World) live(pod *corev1.Pod) {
 func (w *World) kubelet(pod *corev1.Pod) {
 	after := *pod
 	after.Status.Phase = corev1.PodRunning
-	after.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
 	after.Status.Conditions = slices.Clone(pod.Status.Conditions)
-	changed, ready := pod.Status.Phase != corev1.PodRunning, !w.sick[pod.Name]
+	changed := pod.Status.Phase != corev1.PodRunning
+	ready := !w.sick[pod.Name] && !slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return w.Bad[c.Image] })
+	changed = runContainers(pod, &after, ready) || changed
+	changed = w.condition(&after, corev1.ContainersReady, ready) || changed
+	for _, gate := range pod.Spec.ReadinessGates {
+		c := pods.Condition(pod, gate.ConditionType)
+		ready = ready && c != nil && c.Status == corev1.ConditionTrue
+	}
+	changed = w.condition(&after, corev1.PodReady, ready) || changed
+	if changed {
+		w.put(&after)
+	}
+}
+
+// runContainers gives every container the image of its spec and tells whether that changed anything.
+func runContainers(pod, after *corev1.Pod, ready bool) (changed bool) {
+	after.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		if i >= len(after.Status.ContainerStatuses) {
@@ -87,19 +102,10 @@ func (w *World) kubelet(pod *corev1.Pod) {
 			status.Image, status.ImageID = c.Image, "id-"+c.Image
 			status.RestartCount++
 		}
-		ready = ready && !w.Bad[c.Image]
 		changed = changed || status.Ready != ready
 		status.Ready = ready
 	}
-	changed = w.condition(&after, corev1.ContainersReady, ready) || changed
-	for _, gate := range pod.Spec.ReadinessGates {
-		c := pods.Condition(pod, gate.ConditionType)
-		ready = ready && c != nil && c.Status == corev1.ConditionTrue
-	}
-	changed = w.condition(&after, corev1.PodReady, ready) || changed
-	if changed {
-		w.put(&after)
-	}
+	return changed
 }
 
 func (w *World) condition(pod *corev1.Pod, kind corev1.PodConditionType, is bool) bool {
