@@ -293,11 +293,11 @@ var _ = Describe("What cannot be placed", func() {
 		Eventually(ctx, func() string { return string(w.slices(ctx)[w.clusters[0]].Spec.Objects[0].Raw) }).Should(ContainSubstring(`"k":"w"`))
 	})
 
-	It("kinds nobody serves, or that have no namespace", func(ctx SpecContext) {
+	It("kinds nobody serves, that have no namespace, or that the hub may not read", func(ctx SpecContext) {
 		w := newWorld(ctx, 1)
-		for i, ref := range []fleetv1alpha1.TargetReference{{APIVersion: "no.such/v1", Kind: "Thing", Name: "web"}, {APIVersion: "v1", Kind: "Node", Name: "web"}} {
+		for i, ref := range []fleetv1alpha1.TargetReference{{APIVersion: "no.such/v1", Kind: "Thing", Name: "web"}, {APIVersion: "v1", Kind: "Node", Name: "web"}, {APIVersion: "v1", Kind: "Secret", Name: "web"}} {
 			p := w.placed(func(s *fleetv1alpha1.FleetPlacementSpec) { s.TargetRef = ref })
-			p.Name = []string{"web", "node"}[i]
+			p.Name = []string{"web", "node", "secret"}[i]
 			Expect(admin.Create(ctx, p)).To(Succeed())
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())

@@ -7,6 +7,7 @@ package setup
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -39,6 +45,8 @@ var (
 	server *testkit.Server
 	admin  client.Client
 	hub    *process
+	// hubConfig is a user's with the hub's own role and no other right.
+	hubConfig *rest.Config
 )
 
 func TestHub(t *testing.T) {
@@ -58,9 +66,39 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	admin, err = client.New(server.ConfigFor("admin"), client.Options{Scheme: Scheme()})
 	Expect(err).NotTo(HaveOccurred())
 	ensureNamespace(ctx, "flotilla-system")
+	grantHub(ctx)
 	hub = startHub()
 	DeferCleanup(func() { hub.stop() })
 }, NodeTimeout(2*time.Minute))
+
+// grantHub binds a user to the role that is generated for the hub, and to one more kind.
+func grantHub(ctx context.Context) {
+	GinkgoHelper()
+	hubConfig = server.UserFor(GinkgoT(), hubAgent)
+	hubConfig.UserAgent = hubAgent
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "generated/manifests/rbac/hub/role.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	for _, document := range strings.Split(string(data), "\n---\n") {
+		role := &unstructured.Unstructured{}
+		Expect(yaml.Unmarshal([]byte(document), &role.Object)).To(Succeed())
+		Expect(admin.Create(ctx, role)).To(Succeed())
+	}
+	more := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "hub-places-configmaps"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "patch"}},
+	}}
+	Expect(admin.Create(ctx, more)).To(Succeed())
+	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: hubAgent}}
+	for _, name := range []string{hubAgent, more.Name} {
+		Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: user,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		})).To(Succeed())
+	}
+	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "flotilla-system", Name: hubAgent}, Subjects: user,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: hubAgent},
+	})).To(Succeed())
+}
 
 // process is a hub that runs in this process and can be stopped like one that is killed: its caches and
 // memory are gone.
@@ -72,7 +110,7 @@ type process struct {
 func startHub() *process {
 	GinkgoHelper()
 	hooks := webhookserver.NewOptions(hubAgent, "flotilla-system")
-	mgr, err := manager.New(server.ConfigFor(hubAgent), manager.Options{
+	mgr, err := manager.New(hubConfig, manager.Options{
 		Scheme:                  Scheme(),
 		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: ByObject(hooks)},
 		Client:                  client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: ptr.To(true)}},
