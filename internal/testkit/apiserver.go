@@ -12,10 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
+
+// patience is how long programs may take to start or stop on a busy machine.
+const patience = 2 * time.Minute
 
 // Server is a running API server with its etcd.
 type Server struct {
@@ -48,7 +52,7 @@ func Start(t TB, crdDirs ...string) *Server {
 		}
 	}
 	s := &Server{audit: filepath.Join(t.TempDir(), "audit.log")}
-	s.env = &envtest.Environment{CRDDirectoryPaths: crdDirs, ErrorIfCRDPathMissing: true}
+	s.env = &envtest.Environment{CRDDirectoryPaths: crdDirs, ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience}
 	s.env.ControlPlane.GetAPIServer().Path = program("kube-apiserver")
 	s.env.ControlPlane.GetAPIServer().CertDir = t.TempDir() // kept when the server is stopped and started
 	s.env.ControlPlane.Etcd = &envtest.Etcd{Path: program("etcd")}

@@ -70,19 +70,9 @@ func comparable(obj *unstructured.Unstructured) map[string]any {
 
 // compare collects the paths of differing fields. An absent field equals one that is empty.
 func compare(path string, a, b any, out *[]string) {
-	left, isMapA := a.(map[string]any)
-	right, isMapB := b.(map[string]any)
-	if (isMapA || a == nil) && (isMapB || b == nil) {
-		keys := map[string]bool{}
-		for key := range left {
-			keys[key] = true
-		}
-		for key := range right {
-			keys[key] = true
-		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			compare(strings.TrimPrefix(path+"."+key, "."), left[key], right[key], out)
-		}
+	left, right, maps := bothMaps(a, b)
+	if maps {
+		compareMaps(path, left, right, out)
 		return
 	}
 	listA, isListA := a.([]any)
@@ -95,6 +85,26 @@ func compare(path string, a, b any, out *[]string) {
 	}
 	if !reflect.DeepEqual(a, b) {
 		*out = append(*out, path)
+	}
+}
+
+// bothMaps reads both as maps; nil is an empty one.
+func bothMaps(a, b any) (left, right map[string]any, ok bool) {
+	left, isA := a.(map[string]any)
+	right, isB := b.(map[string]any)
+	return left, right, (isA || a == nil) && (isB || b == nil)
+}
+
+func compareMaps(path string, left, right map[string]any, out *[]string) {
+	keys := map[string]bool{}
+	for key := range left {
+		keys[key] = true
+	}
+	for key := range right {
+		keys[key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		compare(strings.TrimPrefix(path+"."+key, "."), left[key], right[key], out)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 // when the hub's address or credentials change, and then the next one begins.
 type agent struct {
 	options    Options
+	clock      clock.WithTicker
 	connection *connection
 	// spread asks for everything a slice concerns to be looked at.
 	spread  func(slice string)
@@ -40,19 +41,19 @@ func (a *agent) Start(ctx context.Context) error {
 	ctx = log.IntoContext(ctx, logger)
 	backoff := newBackoff()
 	for ctx.Err() == nil {
-		began := time.Now()
+		began := a.clock.Now()
 		err := a.session(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if time.Since(began) > time.Minute {
+		if a.clock.Since(began) > time.Minute {
 			backoff = newBackoff()
 		}
 		pause := backoff.Step()
 		logger.Info("the session with the hub ended", "error", fmt.Sprint(err), "next", pause.String())
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-a.clock.After(pause):
 		}
 	}
 	return nil
@@ -87,7 +88,7 @@ func (a *agent) session(ctx context.Context) error {
 		}
 	})
 	running.Go(func() { to.watch(ctx, cancel) })
-	beat := &heartbeat{client: remote.GetClient(), namespace: a.options.ClusterName, interval: a.options.HeartbeatInterval, clock: clock.RealClock{}}
+	beat := &heartbeat{client: remote.GetClient(), namespace: a.options.ClusterName, interval: a.options.HeartbeatInterval, clock: a.clock}
 	running.Go(func() { beat.run(ctx, cancel) })
 	if err := a.follow(ctx, remote); err != nil {
 		return err

@@ -165,8 +165,12 @@ func (a *applier) bring(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetS
 	if live.GetDeletionTimestamp() != nil {
 		return nil, errors.New("being deleted; it is made anew when it is gone")
 	}
-	if err := a.claim(ctx, h, slice, t, live); err != nil {
+	free, err := a.claim(ctx, h, slice, t, live)
+	if err != nil {
 		return nil, err
+	}
+	if free {
+		return a.adopt(ctx, slice, t, live)
 	}
 	holds := a.members.applier.Holds(t.base, live, fleetv1alpha1.TemplateFieldOwner)
 	return a.send(ctx, t.update(live, holds), live)
@@ -174,7 +178,7 @@ func (a *applier) bring(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetS
 
 func (a *applier) send(ctx context.Context, requests []request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	for _, r := range requests {
-		after, err := a.members.apply(ctx, r, live)
+		after, err := a.members.send(ctx, r, live)
 		if err != nil {
 			return live, err
 		}
@@ -183,33 +187,44 @@ func (a *applier) send(ctx context.Context, requests []request, live *unstructur
 	return live, nil
 }
 
-// claim makes sure that the object is ours or may become so.
-func (a *applier) claim(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target, live *unstructured.Unstructured) error {
-	labels, err := h.labels(ctx)
-	if err != nil {
-		return err
-	}
-	claim, why := claimOf(slice, live, func(label string) bool { return labels[label] })
-	if claim == claimIfEqual {
-		applied := t.base.DeepCopy()
-		err := a.members.direct.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
-			client.FieldOwner(fleetv1alpha1.TemplateFieldOwner), client.ForceOwnership, client.DryRunAll)
-		if err != nil {
-			return fmt.Errorf("trying out the adoption: %w", err)
-		}
-		claim = claimFree
-		if fields := differences(live, applied); len(fields) > 0 {
-			claim, why = claimDenied, conflictText(live, fields)
-		}
+// claim makes sure that the object is ours, or free to be adopted.
+func (a *applier) claim(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target, live *unstructured.Unstructured) (free bool, err error) {
+	var asking error
+	claim, why := claimOf(slice, live, func(label string) bool {
+		other, err := h.slice(ctx, label)
+		asking = err
+		return other != nil
+	})
+	if asking != nil {
+		return false, asking
 	}
 	switch claim {
-	case claimDenied:
-		a.events.Publish(conflicted(live, why))
-		return conflictError{why}
+	case claimOurs:
+		return false, nil
 	case claimFree:
-		a.events.Publish(adopted(live, slice))
+		return true, nil
+	case claimIfEqual:
+		if why, err = a.wouldChange(ctx, t, live); err != nil || why == "" {
+			return err == nil, err
+		}
+	case claimDenied:
 	}
-	return nil
+	a.events.Publish(conflicted(live, why))
+	return false, conflictError{why}
+}
+
+// wouldChange tries the template out and says what but numbers it would change; "" when nothing.
+func (a *applier) wouldChange(ctx context.Context, t *target, live *unstructured.Unstructured) (string, error) {
+	applied := t.base.DeepCopy()
+	err := a.members.direct.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
+		client.FieldOwner(fleetv1alpha1.TemplateFieldOwner), client.ForceOwnership, client.DryRunAll)
+	if err != nil {
+		return "", fmt.Errorf("trying out the adoption: %w", err)
+	}
+	if fields := differences(live, applied); len(fields) > 0 {
+		return conflictText(live, fields), nil
+	}
+	return "", nil
 }
 
 // dropUnlisted takes back our objects that the slice lists no more.

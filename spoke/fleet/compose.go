@@ -153,23 +153,22 @@ func (t *target) splitSet(only map[string]bool) *unstructured.Unstructured {
 	return out
 }
 
-// rolloutSet is the fields of fleet-rollout for those subsets that are in only, nil is all, with no
-// partition lower than floor has it.
+// rolloutSet is the fields of fleet-rollout for those subsets that are in only; nil is all. No
+// partition is lower than floor has it, so with a floor there may be more than the slice names.
 func (t *target) rolloutSet(only map[string]bool, floor map[string]int64) *unstructured.Unstructured {
 	out := t.identity()
-	if t.partitions == nil {
-		return out
-	}
 	if path := partitionPath(t.base.GroupVersionKind()); path != nil {
-		if n, said := t.partitions[""]; said {
+		if n, said := t.partitions[""]; said || floor[""] > 0 {
 			_ = unstructured.SetNestedField(out.Object, max(n, floor[""]), path...)
 		}
 		return out
 	}
 	all := map[string]any{}
-	for name, n := range t.partitions {
-		if name != "" && (only == nil || only[name]) {
-			all[name] = max(n, floor[name])
+	for name := range subsetNames(t.base) {
+		n, said := t.partitions[name]
+		n = max(n, floor[name])
+		if (said || n > 0) && (only == nil || only[name]) {
+			all[name] = n
 		}
 	}
 	if len(all) > 0 {

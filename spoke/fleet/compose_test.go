@@ -152,7 +152,13 @@ func (m *merged) send(r request) *unstructured.Unstructured {
 	if m.parts == nil {
 		m.parts = map[string]*unstructured.Unstructured{}
 	}
-	m.parts[r.owner] = r.object
+	if r.clear != nil {
+		for _, part := range m.parts {
+			unstructured.RemoveNestedField(part.Object, r.clear...)
+		}
+		return m.object()
+	}
+	m.parts[r.owner] = r.object.DeepCopy()
 	return m.object()
 }
 
@@ -163,6 +169,11 @@ func (m *merged) object() *unstructured.Unstructured {
 			join(out.Object, part.DeepCopy().Object)
 		}
 	}
+	var holders []string
+	for owner := range m.parts {
+		holders = append(holders, owner)
+	}
+	out.SetManagedFields(managed(holders...))
 	return out
 }
 

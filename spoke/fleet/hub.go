@@ -53,19 +53,6 @@ func (h *hub) slice(ctx context.Context, name string) (*fleetv1alpha1.FleetSlice
 	return &out, nil
 }
 
-// labels returns the label values of all slices in the cache.
-func (h *hub) labels(ctx context.Context) (map[string]bool, error) {
-	var list fleetv1alpha1.FleetSliceList
-	if err := h.cached.List(ctx, &list, client.InNamespace(h.namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
-	}
-	out := make(map[string]bool, len(list.Items))
-	for i := range list.Items {
-		out[list.Items[i].Name] = true
-	}
-	return out, nil
-}
-
 // complete reads all slices from the API server, to the last page.
 func (h *hub) complete(ctx context.Context) ([]fleetv1alpha1.FleetSlice, error) {
 	var out []fleetv1alpha1.FleetSlice

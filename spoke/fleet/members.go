@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -96,7 +98,36 @@ func (m *members) newest(obj *unstructured.Unstructured) *unstructured.Unstructu
 	return obj
 }
 
-// apply sends one request and returns the object after it; live comes back when nothing was sent.
+// send makes one request and returns the object after it; live comes back when nothing was sent.
+func (m *members) send(ctx context.Context, r request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	after, err := live, error(nil)
+	if r.clear == nil {
+		after, err = m.apply(ctx, r, live)
+	} else if after, err = m.clear(ctx, r, live); err == nil {
+		m.applier.Forget(live)
+	}
+	if err != nil || after == live {
+		return live, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.recent[keyFor(after)] = after
+	return after, nil
+}
+
+// clear takes a field out of the object that was seen.
+func (m *members) clear(ctx context.Context, r request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	change := map[string]any{"metadata": map[string]any{"uid": string(live.GetUID())}}
+	_ = unstructured.SetNestedField(change, nil, r.clear...)
+	data, err := json.Marshal(change)
+	if err != nil {
+		return nil, err
+	}
+	after := r.object.DeepCopy()
+	err = m.direct.Patch(ctx, after, client.RawPatch(types.MergePatchType, data), client.FieldOwner(agentOwner))
+	return after, err
+}
+
 func (m *members) apply(ctx context.Context, r request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var known client.Object
 	if live != nil {
@@ -110,9 +141,6 @@ func (m *members) apply(ctx context.Context, r request, live *unstructured.Unstr
 	if err != nil || result == nil {
 		return live, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.recent[keyFor(result)] = result
 	return result, nil
 }
 

@@ -50,12 +50,17 @@ func dropReplicas(obj *unstructured.Unstructured, named map[string]bool) {
 	}
 }
 
+// rolloutPath is where a kind keeps all that fleet-rollout may own; nil when it has no such thing.
+func rolloutPath(kind schema.GroupVersionKind) []string {
+	if isUnitedDeployment(kind) {
+		return partitionsPath
+	}
+	return partitionPath(kind)
+}
+
 // dropPartitions takes partitions out, and what is left empty around them.
 func dropPartitions(obj *unstructured.Unstructured) {
-	path := partitionPath(obj.GroupVersionKind())
-	if isUnitedDeployment(obj.GroupVersionKind()) {
-		path = partitionsPath
-	}
+	path := rolloutPath(obj.GroupVersionKind())
 	if path == nil {
 		return
 	}
@@ -106,6 +111,22 @@ func openSubsets(obj *unstructured.Unstructured) map[string]bool {
 	for _, item := range subsetItems(obj) {
 		name, _ := item["name"].(string)
 		out[name] = item["minReplicas"] == nil && item["maxReplicas"] == nil
+	}
+	return out
+}
+
+// liveReplicas reads the replicas in force, by subset, "" for the whole object if it has no subsets
+// with fixed ones. Percentages are left out.
+func liveReplicas(obj *unstructured.Unstructured) map[string]int64 {
+	out := map[string]int64{}
+	for _, item := range subsetItems(obj) {
+		name, _ := item["name"].(string)
+		if n, ok := item["replicas"].(int64); ok {
+			out[name] = n
+		}
+	}
+	if n, found, err := unstructured.NestedInt64(obj.Object, replicasPath...); found && err == nil && len(out) == 0 {
+		out[""] = n
 	}
 	return out
 }

@@ -15,6 +15,10 @@ import (
 func steps(list []request) []string {
 	var out []string
 	for _, r := range list {
+		if r.clear != nil {
+			out = append(out, "clear "+strings.Join(r.clear, "."))
+			continue
+		}
 		out = append(out, r.owner+" "+brief(r.object))
 	}
 	return out
@@ -47,7 +51,7 @@ func TestUpdateSequence(t *testing.T) {
 	live := func(split, partitions n) *unstructured.Unstructured {
 		return only(t, sliceWith(t, udText, split, partitions)).whole()
 	}
-	released := live(n{"a": 3, "b": 2}, nil)
+	released := live(n{"a": 3, "b": 2}, n{"a": 2, "b": 1})
 	released.SetManagedFields(managed("fleet-split", "fleet-rollout"))
 	for name, tc := range map[string]struct {
 		target *target
@@ -71,9 +75,23 @@ func TestUpdateSequence(t *testing.T) {
 			`fleet-template {"topology":{"subsets":[{"name":"a","nodeSelectorTerm":"…"},{"name":"c","nodeSelectorTerm":"…"}]}}`,
 			`fleet-split {"replicas":5,"topology":{"subsets":[{"name":"a","replicas":4},{"name":"c","replicas":1}]}}`,
 			`fleet-rollout {"updateStrategy":{"manualUpdate":{"partitions":{"a":1,"c":1}}}}`}},
-		"becomes a whole copy: owners of numbers let go": {only(t, sliceWith(t, udText, nil, nil)), released, false, []string{
-			`fleet-template {"topology":{"subsets":[{"name":"a","nodeSelectorTerm":"…"},{"name":"b","nodeSelectorTerm":"…"}]}}`,
-			`fleet-split null`, `fleet-rollout null`}},
+		"becomes a whole copy: owners of numbers let go": {only(t, sliceWith(t, acd, nil, nil)), released, false, []string{
+			`fleet-rollout {"updateStrategy":{"manualUpdate":{"partitions":{"a":2}}}}`,
+			`fleet-split {"replicas":3,"topology":{"subsets":[{"name":"a","replicas":3}]}}`,
+			`fleet-template {"topology":{"subsets":[{"name":"a","nodeSelectorTerm":"…"},{"name":"c","nodeSelectorTerm":"…"}]}}`,
+			`fleet-split null`, `clear spec.updateStrategy.manualUpdate.partitions`, `fleet-rollout null`}},
+		"the partition of a subset that stays is held until the template is there": {only(t, sliceWith(t, acd, n{"a": 3, "c": 2}, n{"c": 1})), live(n{"a": 3, "b": 2}, n{"a": 2, "b": 1}), false, []string{
+			`fleet-rollout {"updateStrategy":{"manualUpdate":{"partitions":{"a":2}}}}`,
+			`fleet-split {"replicas":3,"topology":{"subsets":[{"name":"a","replicas":3}]}}`,
+			`fleet-template {"topology":{"subsets":[{"name":"a","nodeSelectorTerm":"…"},{"name":"c","nodeSelectorTerm":"…"}]}}`,
+			`fleet-split {"replicas":5,"topology":{"subsets":[{"name":"a","replicas":3},{"name":"c","replicas":2}]}}`,
+			`fleet-rollout {"updateStrategy":{"manualUpdate":{"partitions":{"c":1}}}}`}},
+		"the only partition goes with its subset": {only(t, sliceWith(t, acd, n{"a": 3, "c": 2}, n{"c": 1})), live(n{"a": 3, "b": 2}, n{"b": 1}), false, []string{
+			`clear spec.updateStrategy.manualUpdate.partitions`, `fleet-rollout null`,
+			`fleet-split {"replicas":3,"topology":{"subsets":[{"name":"a","replicas":3}]}}`,
+			`fleet-template {"topology":{"subsets":[{"name":"a","nodeSelectorTerm":"…"},{"name":"c","nodeSelectorTerm":"…"}]}}`,
+			`fleet-split {"replicas":5,"topology":{"subsets":[{"name":"a","replicas":3},{"name":"c","replicas":2}]}}`,
+			`fleet-rollout {"updateStrategy":{"manualUpdate":{"partitions":{"c":1}}}}`}},
 		"whole copy at rest": {only(t, sliceWith(t, deploymentText, nil, nil)), parse(t, deploymentText), true, []string{`fleet-template {"paused":false,"replicas":7}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +122,7 @@ func TestUpdateSequenceProperties(t *testing.T) {
 			}
 			live = m.send(r)
 			check(rt, live)
-			if imageOf(live) == imageOf(from.base) && imageOf(from.base) != imageOf(to.base) {
+			if r.clear == nil && imageOf(live) == imageOf(from.base) && imageOf(from.base) != imageOf(to.base) {
 				for name, n := range livePartitions(live) {
 					if n < before[name] {
 						rt.Fatalf("partition of %s is %d, was %d, and the template is the old one", name, n, before[name])
@@ -131,7 +149,9 @@ func drawTarget(rt *rapid.T, t *testing.T, label string) *target {
 		}
 		text += "    - {name: " + name + ", nodeSelectorTerm: {matchExpressions: [{key: zone, operator: Exists}]}}\n"
 		split[name] = rapid.Int32Range(0, 9).Draw(rt, label+" replicas")
-		partitions[name] = rapid.Int32Range(0, 9).Draw(rt, label+" partition")
+		if rapid.Bool().Draw(rt, label+" says partition") {
+			partitions[name] = rapid.Int32Range(0, 9).Draw(rt, label+" partition")
+		}
 	}
 	image := rapid.SampledFrom([]string{"web:v1", "web:v2"}).Draw(rt, label+" image")
 	return only(t, sliceWith(t, strings.ReplaceAll(text, "web:v1", image), split, partitions))

@@ -171,7 +171,7 @@ func (w *wiring) add(direct client.Client) error {
 		}
 	}
 	return w.mgr.Add(&agent{
-		options: w.opts, connection: hub, spread: w.spread,
+		options: w.opts, clock: clock.RealClock{}, connection: hub, spread: w.spread,
 		sweeper: &sweeper{
 			hub: hub, members: member, inventory: stored, events: told, clock: clock.RealClock{},
 			interval: w.opts.SweepInterval, patience: w.opts.SweepPatience,

@@ -56,27 +56,17 @@ func (a *applier) takeBack(ctx context.Context, h *hub, slice *fleetv1alpha1.Fle
 // objectsOf returns the objects that carry the slice's label: those it lists, asked for one by one,
 // and any others in the cache.
 func (a *applier) objectsOf(ctx context.Context, slice *fleetv1alpha1.FleetSlice) ([]*unstructured.Unstructured, error) {
-	var out []*unstructured.Unstructured
 	targets, err := compose(slice)
 	if err != nil {
 		targets = nil // what cannot be read was never applied as it is; the label finds what was before
 	}
+	var out []*unstructured.Unstructured
 	for _, t := range targets {
-		kind := t.base.GroupVersionKind()
-		if served, err := a.members.serves(kind); err != nil || !served {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := a.watch(kind); err != nil {
-			return nil, err
-		}
-		live, err := a.members.live(ctx, t.base)
+		live, err := a.labelled(ctx, slice, t)
 		if err != nil {
 			return nil, err
 		}
-		if live != nil && live.GetLabels()[fleetv1alpha1.SliceLabel] == slice.Name {
+		if live != nil {
 			out = append(out, live)
 		}
 	}
@@ -91,6 +81,23 @@ func (a *applier) objectsOf(ctx context.Context, slice *fleetv1alpha1.FleetSlice
 		}
 	}
 	return out, err
+}
+
+// labelled returns the target's object if it is there and carries the slice's label.
+func (a *applier) labelled(ctx context.Context, slice *fleetv1alpha1.FleetSlice, t *target) (*unstructured.Unstructured, error) {
+	kind := t.base.GroupVersionKind()
+	served, err := a.members.serves(kind)
+	if err != nil || !served {
+		return nil, err
+	}
+	if err := a.watch(kind); err != nil {
+		return nil, err
+	}
+	live, err := a.members.live(ctx, t.base)
+	if err != nil || live == nil || live.GetLabels()[fleetv1alpha1.SliceLabel] != slice.Name {
+		return nil, err
+	}
+	return live, nil
 }
 
 // letGo deletes or releases one object of ours, as the slice's deletion policy says.

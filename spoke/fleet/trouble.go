@@ -61,6 +61,17 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 	if c := pods.Condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
 		return cmp.Or(c.Reason, "Unschedulable"), c.Message
 	}
+	if reason, message := containersTrouble(pod); reason != "" {
+		return reason, message
+	}
+	if c := pods.Condition(pod, corev1.PodReady); c != nil && c.Status != corev1.ConditionTrue && c.Reason != "" {
+		return c.Reason, c.Message
+	}
+	return "NotReady", ""
+}
+
+// containersTrouble says what keeps the first container in trouble from running.
+func containersTrouble(pod *corev1.Pod) (reason, message string) {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
 			if reason, message := containerTrouble(&list[i]); reason != "" {
@@ -68,10 +79,7 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 			}
 		}
 	}
-	if c := pods.Condition(pod, corev1.PodReady); c != nil && c.Status != corev1.ConditionTrue && c.Reason != "" {
-		return c.Reason, c.Message
-	}
-	return "NotReady", ""
+	return "", ""
 }
 
 // containerTrouble says what keeps a container from running. A container that is only being made is

@@ -26,14 +26,14 @@ type adapter interface {
 	// draft returns a workload made from the template with these numbers, and the pod template
 	// inside it. Nothing of it is shared with the template.
 	draft(t *appsv1beta1.SubsetTemplate, selector *metav1.LabelSelector, want sizing) (client.Object, *corev1.PodTemplateSpec)
-	// partitioned tells whether workloads of the kind can keep pods at the old revision.
-	partitioned() bool
 }
 
 // numbers are what a workload asks for and has.
 type numbers struct {
 	replicas, partition           int32
 	statusReplicas, readyReplicas int32
+	// partitioned tells whether workloads of the kind can keep pods at the old revision.
+	partitioned bool
 }
 
 // sizing is what a workload should ask for.

@@ -31,8 +31,6 @@ func (cloneSetAdapter) metadata(t *appsv1beta1.SubsetTemplate) *metav1.ObjectMet
 	return &t.CloneSetTemplate.ObjectMeta
 }
 
-func (cloneSetAdapter) partitioned() bool { return true }
-
 // read counts a partition that cannot be read as 0, so that it gets rewritten.
 func (cloneSetAdapter) read(obj client.Object) numbers {
 	set := obj.(*appsv1beta1.CloneSet)
@@ -40,6 +38,7 @@ func (cloneSetAdapter) read(obj client.Object) numbers {
 		replicas:       ptr.Deref(set.Spec.Replicas, 1),
 		statusReplicas: set.Status.Replicas,
 		readyReplicas:  set.Status.ReadyReplicas,
+		partitioned:    true,
 	}
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
 		if p, err := intstr.GetScaledValueFromIntOrPercent(rolling.Partition, int(n.replicas), true); err == nil {

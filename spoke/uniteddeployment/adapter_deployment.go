@@ -30,9 +30,7 @@ func (deploymentAdapter) metadata(t *appsv1beta1.SubsetTemplate) *metav1.ObjectM
 	return &t.DeploymentTemplate.ObjectMeta
 }
 
-// partitioned: a Deployment knows no partition, so none is compared or written.
-func (deploymentAdapter) partitioned() bool { return false }
-
+// read: a Deployment knows no partition, so none is compared or written.
 func (deploymentAdapter) read(obj client.Object) numbers {
 	d := obj.(*appsv1.Deployment)
 	return numbers{

@@ -183,7 +183,7 @@ func whyUpdate(s *snapshot, subset *appsv1beta1.Subset, live liveSubset, size si
 	if live.replicas != size.replicas {
 		reasons = append(reasons, fmt.Sprintf("replicas %d are to be %d", live.replicas, size.replicas))
 	}
-	if s.adapter.partitioned() && live.partition != size.partition {
+	if live.partitioned && live.partition != size.partition {
 		reasons = append(reasons, fmt.Sprintf("partition %d is to be %d", live.partition, size.partition))
 	}
 	if live.object.GetAnnotations()[appsv1beta1.SubsetPatchAnnotation] != string(subset.Patch.Raw) {

@@ -127,7 +127,7 @@ func (h podHandler) Update(ctx context.Context, e event.UpdateEvent, q queue) {
 func (h podHandler) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
 	h.add(ctx, e.Object, q)
 }
-func (h podHandler) Generic(ctx context.Context, e event.GenericEvent, q queue) {}
+func (h podHandler) Generic(context.Context, event.GenericEvent, queue) {}
 
 func (h podHandler) add(ctx context.Context, obj client.Object, q queue) {
 	pod, ok := obj.(*corev1.Pod)

@@ -103,11 +103,11 @@ func countSubsets(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot) {
 	}
 	for _, l := range s.live {
 		status.Replicas += l.statusReplicas
-		status.ReadyReplicas += l.numbers.readyReplicas
+		status.ReadyReplicas += l.readyReplicas
 		status.UpdatedReplicas += l.updatedReplicas
 		status.UpdatedReadyReplicas += l.updatedReadyReplicas
 		if e := entry(status, l.subset); e != nil {
-			e.ReadyReplicas += l.numbers.readyReplicas
+			e.ReadyReplicas += l.readyReplicas
 		}
 	}
 }
@@ -140,12 +140,12 @@ func setRevisions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, now m
 func setConditions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, o *outcome, now metav1.Time) {
 	conditions.RemoveCompat(&status.Conditions, appsv1beta1.SubsetFailure) // no kind served reports it
 	if o.unserved != "" {
-		set(status, appsv1beta1.SubsetProvisioned, corev1.ConditionFalse, reasonTemplateMissing, o.unserved, now)
+		conditions.SetCompat(&status.Conditions, isFalse(appsv1beta1.SubsetProvisioned, reasonTemplateMissing, o.unserved), now)
 	} else {
 		settle(status, appsv1beta1.SubsetProvisioned, o.provisioned, message(messageProvisionFailure, o.provisionErr), now)
 	}
 	if s.ud.Spec.Topology.ScheduleStrategy.Type == appsv1beta1.AdaptiveUnitedDeploymentScheduleStrategyType {
-		set(status, conditionAdaptive, corev1.ConditionFalse, reasonNotRescheduling, messageAdaptive, now)
+		conditions.SetCompat(&status.Conditions, isFalse(conditionAdaptive, reasonNotRescheduling, messageAdaptive), now)
 	} else {
 		conditions.RemoveCompat(&status.Conditions, conditionAdaptive)
 	}
@@ -155,17 +155,17 @@ func setConditions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, o *o
 // failure is over; a pass with nothing to do leaves it alone.
 func settle(status *appsv1beta1.UnitedDeploymentStatus, conditionType string, writes int, failure string, now metav1.Time) {
 	if failure != "" {
-		set(status, conditionType, corev1.ConditionFalse, reasonError, failure, now)
+		conditions.SetCompat(&status.Conditions, isFalse(conditionType, reasonError, failure), now)
 		return
 	}
 	last := conditions.FindCompat(status.Conditions, conditionType)
 	if writes > 0 || (last != nil && last.Status != corev1.ConditionTrue) {
-		set(status, conditionType, corev1.ConditionTrue, "", "", now)
+		conditions.SetCompat(&status.Conditions, appsv1beta1.Condition{Type: conditionType, Status: corev1.ConditionTrue}, now)
 	}
 }
 
-func set(status *appsv1beta1.UnitedDeploymentStatus, conditionType string, value corev1.ConditionStatus, reason, text string, now metav1.Time) {
-	conditions.SetCompat(&status.Conditions, appsv1beta1.Condition{Type: conditionType, Status: value, Reason: reason, Message: text}, now)
+func isFalse(conditionType, reason, text string) appsv1beta1.Condition {
+	return appsv1beta1.Condition{Type: conditionType, Status: corev1.ConditionFalse, Reason: reason, Message: text}
 }
 
 func message(prefix string, err error) string {
