@@ -100,12 +100,11 @@ func (m *members) newest(obj *unstructured.Unstructured) *unstructured.Unstructu
 
 // send makes one request and returns the object after it; live comes back when nothing was sent.
 func (m *members) send(ctx context.Context, r request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	after, err := live, error(nil)
-	if r.clear == nil {
-		after, err = m.apply(ctx, r, live)
-	} else if after, err = m.clear(ctx, r, live); err == nil {
-		m.applier.Forget(live)
+	do := m.apply
+	if r.clear != nil {
+		do = m.clear
 	}
+	after, err := do(ctx, r, live)
 	if err != nil || after == live {
 		return live, err
 	}
@@ -125,6 +124,7 @@ func (m *members) clear(ctx context.Context, r request, live *unstructured.Unstr
 	}
 	after := r.object.DeepCopy()
 	err = m.direct.Patch(ctx, after, client.RawPatch(types.MergePatchType, data), client.FieldOwner(agentOwner))
+	m.applier.Forget(live)
 	return after, err
 }
 

@@ -59,7 +59,7 @@ func formerManagers(entries []metav1.ManagedFieldsEntry) sets.Set[string] {
 	label := []byte(`"f:` + appsv1beta1.SubsetRevisionLabel + `"`)
 	out := sets.New[string]()
 	for _, e := range entries {
-		if e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == "" && e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.Raw, label) {
+		if e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == "" && e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), label) {
 			out.Insert(e.Manager)
 		}
 	}
