@@ -30,14 +30,10 @@ var _ = Describe("When a program dies", Label("feature:resilience"), Serial, fun
 		before := untilReady(ctx, ns, 12, imageV1)
 		seed := uint64(GinkgoRandomSeed())
 		random := rand.New(rand.NewPCG(seed, seed))
-		image := imageV1
 		for i := range kills {
 			By(fmt.Sprintf("kill %d", i+1))
 			if i%2 == 0 {
-				if image = imageV2; i%4 == 0 {
-					image = imageV1
-				}
-				change(ctx, ns, setImage(image))
+				change(ctx, ns, setImage([]string{imageV1, imageV2}[i/2%2]))
 			} else {
 				change(ctx, ns, setReplicas(12+int32(random.IntN(6))))
 			}

@@ -105,29 +105,22 @@ func Merge(old, asked Options, set func(flag string) bool) (Options, error) {
 		}
 		out.Members = asked.Members
 	}
-	if set("fake-nodes") {
-		out.FakeNodes = asked.FakeNodes
+	for flag, take := range map[string]func(){
+		"fake-nodes":    func() { out.FakeNodes = asked.FakeNodes },
+		"real-nodes":    func() { out.RealNodes = asked.RealNodes },
+		"zones":         func() { out.Zones = asked.Zones },
+		"components":    func() { out.Components = asked.Components },
+		"assets":        func() { out.Assets = asked.Assets },
+		"lease-seconds": func() { out.LeaseSeconds = asked.LeaseSeconds },
+		"audit":         func() { out.Audit = asked.Audit },
+		"ocm-binaries":  func() { out.OCMBinaries = asked.OCMBinaries },
+	} {
+		if set(flag) {
+			take()
+		}
 	}
-	if set("real-nodes") {
-		out.RealNodes = asked.RealNodes
-	}
-	if set("zones") {
-		out.Zones = asked.Zones
-	}
-	if set("components") {
-		out.Components = asked.Components
-	}
-	if set("assets") {
-		out.Assets = asked.Assets
-	}
-	if set("lease-seconds") || out.LeaseSeconds == 0 {
+	if out.LeaseSeconds == 0 { // of a set that was started before there was the flag
 		out.LeaseSeconds = asked.LeaseSeconds
-	}
-	if set("audit") {
-		out.Audit = asked.Audit
-	}
-	if set("ocm-binaries") {
-		out.OCMBinaries = asked.OCMBinaries
 	}
 	return out, nil
 }

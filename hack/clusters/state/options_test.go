@@ -15,7 +15,7 @@ func valid() Options {
 }
 
 func TestValidateNamesTheFlag(t *testing.T) {
-	for flag, break_ := range map[string]func(*Options){
+	for flag, spoil := range map[string]func(*Options){
 		"--name":       func(o *Options) { o.Name = "Not OK" },
 		"--members":    func(o *Options) { o.Members = 0 },
 		"--fake-nodes": func(o *Options) { o.FakeNodes = -1 },
@@ -30,7 +30,7 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		if err := o.Validate(); err != nil {
 			t.Fatalf("valid options: %v", err)
 		}
-		break_(&o)
+		spoil(&o)
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("%s: got %v", flag, err)
 		}

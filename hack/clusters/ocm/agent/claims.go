@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// RegionClaim and ZonesClaim are the claims an agent makes from node labels.
+	// RegionClaim is the claim that an agent makes from the region labels of its nodes.
 	RegionClaim = "region"
-	ZonesClaim  = "zones"
+	// ZonesClaim is the claim that an agent makes from the zone labels of its nodes.
+	ZonesClaim = "zones"
 
 	maxCustomClaims = 20
 	managedBy       = "app.kubernetes.io/managed-by"

@@ -19,9 +19,10 @@ const (
 	AcceptedOn = "open-cluster-management.io/automatically-accepted-on"
 	// RegionClaim is the claim that the region label follows, as long as it holds one region.
 	RegionClaim = "region"
-	// DefaultSet and GlobalSet are the sets that exist on every hub.
+	// DefaultSet is the set that exists on every hub for clusters that name none.
 	DefaultSet = "default"
-	GlobalSet  = "global"
+	// GlobalSet is the set that exists on every hub and holds every cluster.
+	GlobalSet = "global"
 )
 
 // Reasons of the conditions written here; the words are OCM's.

@@ -75,10 +75,10 @@ func grant(ctx context.Context, c client.Client, cluster string) error {
 	if err := ensureClusterBinding(ctx, c, cluster); err != nil {
 		return err
 	}
-	if err := ensureBinding(ctx, c, cluster, registrationBinding(cluster), registrationRole); err != nil {
+	if err := ensureBinding(ctx, c, cluster, binding{registrationBinding(cluster), registrationRole, nil}); err != nil {
 		return err
 	}
-	return ensureBinding(ctx, c, cluster, workBinding(cluster), workRole, workFinalizer)
+	return ensureBinding(ctx, c, cluster, binding{workBinding(cluster), workRole, []string{workFinalizer}})
 }
 
 func ensureClusterRole(ctx context.Context, c client.Client, name string, rules []rbacv1.PolicyRule) error {
@@ -99,19 +99,25 @@ func ensureClusterBinding(ctx context.Context, c client.Client, cluster string) 
 	return wrap(err, "cluster role binding", binding.Name)
 }
 
-func ensureBinding(ctx context.Context, c client.Client, cluster, name, role string, finalizers ...string) error {
-	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: identity.Namespace(cluster), Name: name}}
-	_, err := controllerutil.CreateOrPatch(ctx, c, binding, func() error {
-		if binding.DeletionTimestamp != nil {
+// binding is a role that a cluster's agent has in its namespace.
+type binding struct {
+	name, role string
+	finalizers []string
+}
+
+func ensureBinding(ctx context.Context, c client.Client, cluster string, b binding) error {
+	object := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: identity.Namespace(cluster), Name: b.name}}
+	_, err := controllerutil.CreateOrPatch(ctx, c, object, func() error {
+		if object.DeletionTimestamp != nil {
 			return nil
 		}
-		for _, finalizer := range finalizers {
-			controllerutil.AddFinalizer(binding, finalizer)
+		for _, finalizer := range b.finalizers {
+			controllerutil.AddFinalizer(object, finalizer)
 		}
-		binding.RoleRef, binding.Subjects = roleRef(role), subjects(cluster)
+		object.RoleRef, object.Subjects = roleRef(b.role), subjects(cluster)
 		return nil
 	})
-	return wrap(err, "role binding", name)
+	return wrap(err, "role binding", b.name)
 }
 
 func roleRef(name string) rbacv1.RoleRef {
