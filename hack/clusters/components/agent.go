@@ -32,7 +32,8 @@ func (b *built) agentAccess(ctx context.Context, member string) (string, error) 
 	if err := apply(ctx, c, objects); err != nil {
 		return "", err
 	}
-	path := b.Cluster.Path("config", member, "hub-agent.kubeconfig")
+	// The hub's certificates go by the file's name: members that share one would take each other's.
+	path := b.Cluster.Path("config", member, member+"-hub-agent.kubeconfig")
 	return path, controlplane.WriteKubeconfig(b.Cluster, state.Hub, path, "", agentIdentity(member))
 }
 
