@@ -46,7 +46,7 @@ func (a *agent) Start(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if a.clock.Since(began) > time.Minute {
+		if a.clock.Since(began) > time.Minute || errors.Is(err, errChanged) || errors.Is(err, errReturned) {
 			backoff = newBackoff()
 		}
 		pause := backoff.Step()
@@ -60,7 +60,7 @@ func (a *agent) Start(ctx context.Context) error {
 }
 
 func newBackoff() wait.Backoff {
-	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 20 * time.Second}
+	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 9, Cap: 20 * time.Second}
 }
 
 // errChanged ends a session whose credentials are no longer the ones on file.

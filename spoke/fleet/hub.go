@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
@@ -70,11 +72,19 @@ func (h *hub) complete(ctx context.Context) ([]fleetv1alpha1.FleetSlice, error) 
 	}
 }
 
-// dropFinalizer lets the slice go.
+// dropFinalizer lets the slice go. The patch fails when the finalizer has moved in the list; reports
+// written meanwhile do not make it fail.
 func (h *hub) dropFinalizer(ctx context.Context, slice *fleetv1alpha1.FleetSlice) error {
-	changed := slice.DeepCopy()
-	changed.Finalizers = slices.DeleteFunc(changed.Finalizers, func(f string) bool { return f == fleetv1alpha1.SliceFinalizer })
-	err := h.client.Patch(ctx, changed, client.MergeFromWithOptions(slice, client.MergeFromWithOptimisticLock{}), client.FieldOwner(agentOwner))
+	path := fmt.Sprintf("/metadata/finalizers/%d", slices.Index(slice.Finalizers, fleetv1alpha1.SliceFinalizer))
+	patch, err := json.Marshal([]map[string]string{
+		{"op": "test", "path": "/metadata/uid", "value": string(slice.UID)},
+		{"op": "test", "path": path, "value": fleetv1alpha1.SliceFinalizer},
+		{"op": "remove", "path": path},
+	})
+	if err != nil {
+		return err
+	}
+	err = h.client.Patch(ctx, slice.DeepCopy(), client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(agentOwner))
 	return client.IgnoreNotFound(err)
 }
 

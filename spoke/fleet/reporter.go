@@ -71,7 +71,10 @@ func (r *reporter) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	if wait := reportInterval - r.clock.Since(last.at); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	return reconcile.Result{RequeueAfter: unsettledInterval}, r.write(ctx, h, slice.Name, status)
+	if err := r.write(ctx, h, slice.Name, status); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: unsettledInterval}, nil
 }
 
 // compute makes the report. Until this process knows what applying comes to, the last one stands.

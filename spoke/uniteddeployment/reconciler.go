@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
@@ -49,6 +51,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDe
 	status := statusOf(s, p, o, metav1.NewTime(r.clock.Now()))
 	err = errors.Join(err, r.writeStatus(ctx, stored, status))
 	r.events.Publish(told...)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return reconcile.Result{}, nil // nothing can be made any more, and we go as well
+	}
 	return reconcile.Result{}, err
 }
 
