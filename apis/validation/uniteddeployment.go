@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 )
 
 // ValidateUnitedDeployment says what is wrong with a UnitedDeployment, which may come with or without
@@ -20,7 +21,9 @@ func ValidateUnitedDeployment(old, obj *v1beta1.UnitedDeployment) field.ErrorLis
 	}
 	updates := problems{}
 	updates.metadataUpdate(&obj.ObjectMeta, &old.ObjectMeta)
-	updates.subsetsUpdate(field.NewPath("spec", "topology", "subsets"), old.Spec.Topology.Subsets, obj.Spec.Topology.Subsets)
+	if _, share := old.Labels[fleetv1alpha1.SliceLabel]; !share { // of a share, the hub says what may change
+		updates.subsetsUpdate(field.NewPath("spec", "topology", "subsets"), old.Spec.Topology.Subsets, obj.Spec.Topology.Subsets)
+	}
 	updates.templateUpdate(field.NewPath("spec", "template"), &old.Spec.Template, &obj.Spec.Template)
 	return append(updates.list, p.since(unitedDeployment(old).list)...)
 }

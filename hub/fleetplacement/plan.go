@@ -140,9 +140,9 @@ func (r *Reconciler) divide(s *snapshot, d *decision, choice placement.Choice) (
 	if err != nil {
 		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
 	}
-	req := share.Request{Target: s.target, Mode: orDefault(spec.Division.Mode, fleetv1alpha1.DivisionDivided), Left: choice.Left, Held: share.Holdings{}}
+	req := share.Request{Target: s.target, Mode: orDefault(spec.Division.Mode, fleetv1alpha1.DivisionDivided), Left: choice.Left, Held: share.Holdings{}, Given: map[string]share.Terms{}}
 	for cluster, one := range s.slices {
-		req.Held[cluster] = slice.Held(one)
+		req.Held[cluster], req.Given[cluster] = slice.Held(one), slice.Terms(one)
 	}
 	base := render.Base(s.target)
 	for _, c := range choice.Clusters {
@@ -194,7 +194,7 @@ func (d *decision) slicesOf(s *snapshot) error {
 			written[one.Object] = data
 		}
 		d.desired = append(d.desired, slice.Desired{
-			Cluster: one.Cluster, Name: s.sliceName(), Placement: s.placement.UID, Held: one.Held,
+			Cluster: one.Cluster, Name: s.sliceName(), Placement: s.placement.UID, Held: one.Held, Terms: one.Terms,
 			Spec: fleetv1alpha1.FleetSliceSpec{
 				Epoch: s.epoch, Source: source, Objects: []runtime.RawExtension{{Raw: written[one.Object]}},
 				Split: one.Split, Partitions: one.Partitions,

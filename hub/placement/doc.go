@@ -20,6 +20,9 @@
 //
 // Cluster-only keys (fleet.kruise.io/cluster, fleet.kruise.io/provider, the OCM cluster set) are never
 // kept. Topology keys (topology.kubernetes.io/region and zone) are read from the cluster's claims.
+// A term given at an earlier time stays as long as it chooses the same nodes (Term.Holds): zones come
+// and go, and a workload whose node affinity changes makes its pods anew.
+//
 // Any other key is the member's business: it matches every cluster and passes through. matchFields, and
 // Gt and Lt on the keys above, cannot be evaluated for a cluster and are refused.
 package placement

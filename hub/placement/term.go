@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 )
@@ -76,6 +77,59 @@ func (t Term) Match(c Cluster) Verdict {
 		}
 	}
 	return Verdict{Matches: true, Member: corev1.NodeSelectorTerm{MatchExpressions: kept}}
+}
+
+// Holds tells whether a member's term, given at an earlier time, still chooses the nodes of the cluster
+// that this term chooses. Then it should stay: a workload whose node affinity changes makes its pods
+// anew.
+func (t Term) Holds(given corev1.NodeSelectorTerm, c Cluster) bool {
+	if len(given.MatchFields) > 0 || !equality.Semantic.DeepEqual(passing(t.expressions), passing(given.MatchExpressions)) {
+		return false
+	}
+	for _, key := range topology {
+		nodes := c.Values(key)
+		if len(nodes) == 0 {
+			nodes = []string{""}
+		}
+		for _, value := range nodes {
+			if chooses(t.expressions, key, value) != chooses(given.MatchExpressions, key, value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// passing are the requirements that are the member's business.
+func passing(list []corev1.NodeSelectorRequirement) (out []corev1.NodeSelectorRequirement) {
+	for _, e := range list {
+		if !isClusterLevel(e.Key) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// chooses tells whether all requirements on a key allow a node with that value; "" is no value.
+func chooses(list []corev1.NodeSelectorRequirement, key, value string) bool {
+	return !slices.ContainsFunc(list, func(e corev1.NodeSelectorRequirement) bool { return e.Key == key && !allows(e, value) })
+}
+
+func allows(e corev1.NodeSelectorRequirement, value string) bool {
+	switch e.Operator {
+	case corev1.NodeSelectorOpIn:
+		return slices.Contains(e.Values, value)
+	case corev1.NodeSelectorOpNotIn:
+		return !slices.Contains(e.Values, value)
+	case corev1.NodeSelectorOpExists:
+		return value != ""
+	case corev1.NodeSelectorOpDoesNotExist:
+		return value == ""
+	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+		return false // Compile lets none through
+	default:
+		return false
+	}
 }
 
 // evaluate is one row of the truth table: does a cluster with those values match, and what is left for

@@ -149,6 +149,9 @@ func TestTruthTable(t *testing.T) {
 		}
 		if got.Matches {
 			checkMember(t, e, got.Member.MatchExpressions, nodes)
+			if !compiled.Holds(got.Member, Cluster{values: map[string][]string{key: values}}) {
+				t.Fatal("the member's own term does not hold")
+			}
 		}
 	})
 }
@@ -169,6 +172,39 @@ func checkMember(t *rapid.T, e corev1.NodeSelectorRequirement, kept []corev1.Nod
 	for _, k := range kept {
 		if k.Operator == corev1.NodeSelectorOpIn && slices.ContainsFunc(k.Values, func(v string) bool { return !slices.Contains(nodes, v) }) {
 			t.Fatalf("not narrowed to the cluster's values: %v", k)
+		}
+	}
+}
+
+func TestHolds(t *testing.T) {
+	zone, region := corev1.LabelTopologyZone, corev1.LabelTopologyRegion
+	at := func(zones string) Cluster {
+		return FromManagedCluster(managed("m", nil, map[string]string{"zones": zones}))
+	}
+	inAB, gpu := req(zone, "In", "a", "b"), req("gpu", "Exists")
+	for name, tc := range map[string]struct {
+		term, given corev1.NodeSelectorTerm
+		cluster     Cluster
+		want        bool
+	}{
+		"dropped, zones within":           {term(inAB), term(), at("a"), true},
+		"dropped, a zone outside joined":  {term(inAB), term(), at("a,c"), false},
+		"narrowed, as it was":             {term(inAB), term(req(zone, "In", "a")), at("a,c"), true},
+		"narrowed, the zone outside left": {term(inAB), term(req(zone, "In", "a")), at("a"), true},
+		"narrowed, a zone within joined":  {term(inAB), term(req(zone, "In", "a")), at("a,b,c"), false},
+		"another requirement":             {term(inAB, gpu), term(req(zone, "In", "a")), at("a"), false},
+		"the same other requirement":      {term(gpu, inAB), term(gpu), at("a"), true},
+		"no zones known":                  {term(req(zone, "DoesNotExist")), term(req(zone, "DoesNotExist")), at(""), true},
+		"zones became known":              {term(req(zone, "NotIn", "a")), term(), at("a,b"), false},
+		"another key":                     {term(req(region, "DoesNotExist")), term(), at("a"), true},
+		"matchFields":                     {term(), corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{gpu}}, at("a"), false},
+	} {
+		compiled, err := Compile(tc.term)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := compiled.Holds(tc.given, tc.cluster); got != tc.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

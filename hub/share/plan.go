@@ -22,8 +22,9 @@ type Slice struct {
 	// Split and Partitions are the numbers the member's agent puts in. A nil Split is a whole copy.
 	Split      []fleetv1alpha1.SubsetReplicas
 	Partitions []fleetv1alpha1.SubsetPartition
-	// Held is the share of each subset, for the next Request.
-	Held map[string]int32
+	// Held is the share of each subset, and Terms the node selector term, for the next Request.
+	Held  map[string]int32
+	Terms Terms
 }
 
 // Replicas is the cluster's share over all subsets.

@@ -4,6 +4,7 @@
 package share
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
@@ -38,6 +39,9 @@ func (h Holdings) Total(subset string) int32 {
 	return total
 }
 
+// Terms are node selector terms by subset.
+type Terms map[string]corev1.NodeSelectorTerm
+
 // Request asks a divider for a Plan.
 type Request struct {
 	// Target is the hub's object. It must not be changed.
@@ -48,6 +52,8 @@ type Request struct {
 	Clusters []Cluster
 	// Held is what every cluster with a slice holds now, also those no longer chosen.
 	Held Holdings
+	// Given are the node selector terms that clusters hold now, by cluster and then by subset.
+	Given map[string]Terms
 	// Left says of clusters which are not chosen, why.
 	Left map[string]string
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,9 @@ import (
 const (
 	// HeldAnnotation is on FleetSlices: the share of each subset, as JSON. Hub writes and reads.
 	HeldAnnotation = "internal.fleet.kruise.io/held"
+	// TermsAnnotation is on FleetSlices: the node selector term of each subset, as JSON. Hub writes
+	// and reads.
+	TermsAnnotation = "internal.fleet.kruise.io/terms"
 	// RevisionSinceAnnotation is on FleetSlices: the generation after which the slice carries its
 	// present revision. A status that observed a later generation speaks of that revision. Hub
 	// writes and reads.
@@ -51,8 +55,9 @@ type Desired struct {
 	Name string
 	// Placement is the uid of the FleetPlacement.
 	Placement types.UID
-	// Held is the share of each subset.
-	Held map[string]int32
+	// Held is the share of each subset, and Terms its node selector term.
+	Held  map[string]int32
+	Terms map[string]corev1.NodeSelectorTerm
 	// Spec of the slice. Its objects are compact JSON with sorted keys, as json.Marshal makes it.
 	Spec fleetv1alpha1.FleetSliceSpec
 }
@@ -107,7 +112,10 @@ func digest(list []runtime.RawExtension) string {
 
 // same tells whether a cached slice already is as desired.
 func same(live *fleetv1alpha1.FleetSlice, d Desired) bool {
-	if live.Annotations[digestAnnotation] != digest(d.Spec.Objects) || live.Annotations[HeldAnnotation] != heldText(d.Held) {
+	if live.Annotations[digestAnnotation] != digest(d.Spec.Objects) {
+		return false
+	}
+	if live.Annotations[HeldAnnotation] != text(d.Held) || live.Annotations[TermsAnnotation] != text(d.Terms) {
 		return false
 	}
 	if live.Labels[fleetv1alpha1.SourceUIDLabel] != string(d.Spec.Source.UID) || live.Labels[fleetv1alpha1.PlacementUIDLabel] != string(d.Placement) {
@@ -122,9 +130,22 @@ func same(live *fleetv1alpha1.FleetSlice, d Desired) bool {
 	return apiequality.Semantic.DeepEqual(a, b)
 }
 
-func heldText(held map[string]int32) string {
-	data, _ := json.Marshal(held) // a map of numbers always marshals
+// text is a map as JSON; "" when it is empty.
+func text[V any](m map[string]V) string {
+	if len(m) == 0 {
+		return ""
+	}
+	data, _ := json.Marshal(m) // numbers and terms always marshal
 	return string(data)
+}
+
+// Terms returns the node selector term of each subset that the slice was written with.
+func Terms(s *fleetv1alpha1.FleetSlice) map[string]corev1.NodeSelectorTerm {
+	out := map[string]corev1.NodeSelectorTerm{}
+	if json.Unmarshal([]byte(s.Annotations[TermsAnnotation]), &out) != nil {
+		return nil // not ours: terms are made anew
+	}
+	return out
 }
 
 // Held returns the share of each subset that the slice was written with.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,7 +51,7 @@ func TestName(t *testing.T) {
 
 func desired() Desired {
 	return Desired{
-		Cluster: "m1", Name: "n", Placement: "p", Held: map[string]int32{"a": 3},
+		Cluster: "m1", Name: "n", Placement: "p", Held: map[string]int32{"a": 3}, Terms: map[string]corev1.NodeSelectorTerm{"a": {}},
 		Spec: fleetv1alpha1.FleetSliceSpec{
 			Source:  fleetv1alpha1.SliceSource{Kind: "K", UID: "s", Generation: 4, Revision: "r"},
 			Objects: []runtime.RawExtension{{Raw: []byte(`{"a":"\u003c","n":9007199254740993,"x":1.5}`)}},
@@ -66,7 +67,7 @@ func cached(t *testing.T, d Desired, raw string) *fleetv1alpha1.FleetSlice {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: d.Name, Namespace: d.Cluster, Generation: 9, Finalizers: []string{fleetv1alpha1.SliceFinalizer},
 			Labels:        map[string]string{fleetv1alpha1.SourceUIDLabel: "s", fleetv1alpha1.PlacementUIDLabel: "p"},
-			Annotations:   map[string]string{HeldAnnotation: heldText(d.Held)},
+			Annotations:   map[string]string{HeldAnnotation: text(d.Held), TermsAnnotation: text(d.Terms)},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x"}},
 		},
 		Spec: *d.Spec.DeepCopy(),
@@ -94,6 +95,7 @@ func TestSame(t *testing.T) {
 		"revision":           {stored, func(s *fleetv1alpha1.FleetSlice) { s.Spec.Source.Revision = "q" }, false},
 		"split":              {stored, func(s *fleetv1alpha1.FleetSlice) { s.Spec.Split[0].Replicas = 4 }, false},
 		"shares":             {stored, func(s *fleetv1alpha1.FleetSlice) { s.Annotations[HeldAnnotation] = "{}" }, false},
+		"terms":              {stored, func(s *fleetv1alpha1.FleetSlice) { delete(s.Annotations, TermsAnnotation) }, false},
 		"label":              {stored, func(s *fleetv1alpha1.FleetSlice) { delete(s.Labels, fleetv1alpha1.PlacementUIDLabel) }, false},
 		"finalizer":          {stored, func(s *fleetv1alpha1.FleetSlice) { s.Finalizers = nil }, false},
 	} {
@@ -143,6 +145,19 @@ func TestHeld(t *testing.T) {
 		s.Annotations[HeldAnnotation] = broken
 		if d := cmp.Diff(map[string]int32{"a": 3}, Held(s)); d != "" {
 			t.Errorf("%q: %s", broken, d)
+		}
+	}
+}
+
+func TestTerms(t *testing.T) {
+	s := cached(t, desired(), "{}")
+	if d := cmp.Diff(map[string]corev1.NodeSelectorTerm{"a": {}}, Terms(s)); d != "" {
+		t.Error(d)
+	}
+	for _, broken := range []string{"", "x"} {
+		s.Annotations[TermsAnnotation] = broken
+		if got := Terms(s); len(got) != 0 {
+			t.Errorf("%q: %v", broken, got)
 		}
 	}
 }

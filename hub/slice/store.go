@@ -157,11 +157,9 @@ func sizeOf(d Desired) (size int) {
 func bodyOf(d Desired, live *fleetv1alpha1.FleetSlice) ([]byte, error) {
 	metadata := map[string]any{
 		"name": d.Name, "namespace": d.Cluster,
-		"labels":     map[string]string{fleetv1alpha1.SourceUIDLabel: string(d.Spec.Source.UID), fleetv1alpha1.PlacementUIDLabel: string(d.Placement)},
-		"finalizers": []string{fleetv1alpha1.SliceFinalizer},
-		"annotations": map[string]string{
-			HeldAnnotation: heldText(d.Held), RevisionSinceAnnotation: revisionSince(live, d.Spec.Source.Revision),
-		},
+		"labels":      map[string]string{fleetv1alpha1.SourceUIDLabel: string(d.Spec.Source.UID), fleetv1alpha1.PlacementUIDLabel: string(d.Placement)},
+		"finalizers":  []string{fleetv1alpha1.SliceFinalizer},
+		"annotations": annotationsOf(d, live),
 	}
 	if live != nil {
 		metadata["uid"] = live.UID
@@ -169,6 +167,16 @@ func bodyOf(d Desired, live *fleetv1alpha1.FleetSlice) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"apiVersion": fleetv1alpha1.SchemeGroupVersion.String(), "kind": "FleetSlice", "metadata": metadata, "spec": d.Spec,
 	})
+}
+
+func annotationsOf(d Desired, live *fleetv1alpha1.FleetSlice) map[string]string {
+	out := map[string]string{RevisionSinceAnnotation: revisionSince(live, d.Spec.Source.Revision)}
+	for name, value := range map[string]string{HeldAnnotation: text(d.Held), TermsAnnotation: text(d.Terms)} {
+		if value != "" {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // Remove deletes slices, so that the members take their objects back (Cascade) or let go of them

@@ -25,7 +25,7 @@ func (p *planner) members(allocated map[string]int32) error {
 	}
 	same := map[string]*unstructured.Unstructured{}
 	for _, c := range p.req.Clusters {
-		slice := share.Slice{Cluster: c.Name, Held: map[string]int32{}}
+		slice := share.Slice{Cluster: c.Name, Held: map[string]int32{}, Terms: share.Terms{}}
 		var list []any
 		for _, s := range p.spec.Topology.Subsets {
 			verdict := p.verdicts[s.Name][c.Name]
@@ -33,6 +33,7 @@ func (p *planner) members(allocated map[string]int32) error {
 				continue
 			}
 			list = append(list, memberSubset(p.subsets[c.Object][s.Name], verdict, bounds.of(s.Name, c.Name)))
+			slice.Terms[s.Name] = verdict.Member
 			p.numbers(&slice, s.Name)
 		}
 		if len(list) == 0 {

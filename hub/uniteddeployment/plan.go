@@ -156,7 +156,11 @@ func (p *planner) match(name string) map[string]placement.Verdict {
 			out[c.Name] = placement.Verdict{Why: "an override takes the subset out"}
 			continue
 		}
-		out[c.Name] = s.term.Match(c.Cluster)
+		verdict := s.term.Match(c.Cluster)
+		if given, ok := p.req.Given[c.Name][name]; ok && verdict.Matches && s.term.Holds(given, c.Cluster) {
+			verdict.Member = given
+		}
+		out[c.Name] = verdict
 	}
 	return out
 }

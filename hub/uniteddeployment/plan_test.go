@@ -254,3 +254,22 @@ func TestEqualMembersShareOneObject(t *testing.T) {
 		t.Error("equal objects are built twice")
 	}
 }
+
+// TestTermsStay: a member's term stays while it chooses the same nodes, and changes when it must.
+func TestTermsStay(t *testing.T) {
+	target := united(t, "{replicas: 1, topology: {subsets: [{name: a, nodeSelectorTerm: {matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a, b]}]}}]}}")
+	const open, narrowed = `m1: a=1 [{"name":"a"}]`, `m1: a=1 [{"name":"a","nodeSelectorTerm":{"matchExpressions":[{"key":"topology.kubernetes.io/zone","operator":"In","values":["a"]}]}}]`
+	given := map[string]share.Terms{}
+	for _, step := range []struct{ zones, want string }{{"a", open}, {"a,b", open}, {"a,c", narrowed}, {"a", narrowed}, {"a,b", open}} {
+		req := request(target, cluster("m1", "eu", step.zones))
+		req.Given = given
+		plan, err := Divider{}.Divide(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{step.want}, show(plan)); d != "" {
+			t.Errorf("zones %s: %s", step.zones, d)
+		}
+		given["m1"] = plan.Slices[0].Terms
+	}
+}
