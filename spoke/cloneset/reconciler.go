@@ -6,6 +6,7 @@ package cloneset
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +81,9 @@ type differs struct{ plain, strict *inplace.Differ }
 // SetupWithManager starts the controller with the manager. The manager's cache must have the index
 // ownership.ControllerUIDIndex on Pods and PersistentVolumeClaims.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if err := registerMetrics(); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
 	r.init(mgr.GetClient(), mgr.GetAPIReader(), events.New(mgr.GetEventRecorder(controllerName)))
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(controllerName).
@@ -101,6 +105,7 @@ func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.
 	r.revisions = &revision.Store{Client: c, Live: live}
 	r.executor = &execute.Executor{
 		Client: c, Live: live, FieldOwner: fieldOwner, Expectations: &execute.Expectations{}, Now: r.Clock.Now,
+		Lagged: lagged,
 	}
 	r.differs = differs{
 		plain:  &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata}},

@@ -23,6 +23,10 @@ import (
 // maxCollisions bounds how many taken names one call walks past.
 const maxCollisions = 10
 
+// lagging: a cache behind our own writes does no harm here, since a name that is taken is looked at in
+// the API server; so no pass waits for it.
+const lagging = client.DisableReadYourWritesConsistency
+
 // Store reads and writes ControllerRevisions. Reader is the cache, Live asks the API server.
 type Store struct {
 	client.Client
@@ -62,7 +66,7 @@ func (s *Store) List(ctx context.Context, owner Owner) ([]*appsv1.ControllerRevi
 	}
 	var list appsv1.ControllerRevisionList
 	err = s.Client.List(ctx, &list, client.InNamespace(owner.GetNamespace()),
-		client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy)
+		client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy, lagging)
 	if err != nil {
 		return nil, fmt.Errorf("list revisions: %w", err)
 	}
@@ -135,7 +139,7 @@ func (s *Store) create(ctx context.Context, owner Owner, candidate *appsv1.Contr
 		hash := Hash(r.Data.Raw, result.Collisions)
 		r.Name = Name(owner.GetName(), hash)
 		r.Labels[appsv1beta1.ControllerHashLabel] = hash
-		err := s.Create(ctx, r)
+		err := s.Create(ctx, r, lagging)
 		if err == nil {
 			result.All = append(result.All, r)
 			return r, nil
@@ -164,7 +168,7 @@ func (s *Store) promote(ctx context.Context, owner Owner, decision Decision) (*a
 		r.Annotations = map[string]string{}
 	}
 	maps.Copy(r.Annotations, owner.Annotations)
-	if err := s.Patch(ctx, r, client.MergeFrom(before)); err != nil {
+	if err := s.Patch(ctx, r, client.MergeFrom(before), lagging); err != nil {
 		return nil, fmt.Errorf("promote revision %s: %w", r.Name, err)
 	}
 	return r, nil
@@ -173,7 +177,7 @@ func (s *Store) promote(ctx context.Context, owner Owner, decision Decision) (*a
 // Remove deletes revisions; one already gone is fine.
 func (s *Store) Remove(ctx context.Context, list []*appsv1.ControllerRevision) error {
 	for _, r := range list {
-		if err := s.Delete(ctx, r, client.Preconditions{UID: &r.UID}); client.IgnoreNotFound(err) != nil {
+		if err := s.Delete(ctx, r, client.Preconditions{UID: &r.UID}, lagging); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete revision %s: %w", r.Name, err)
 		}
 	}

@@ -32,6 +32,8 @@ type Executor struct {
 	// Expectations of the workloads.
 	Expectations *Expectations
 	Now          func() time.Time
+	// Lagged, when set, is told that the cache was behind for longer than Patience.
+	Lagged func(owner client.Object)
 }
 
 // Builder makes the objects of one creation.

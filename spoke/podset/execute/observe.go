@@ -40,6 +40,9 @@ func Observe[T client.Object](ctx context.Context, e *Executor, owner client.Obj
 	if wait > 0 {
 		return nil, wait, nil
 	}
+	if e.Lagged != nil {
+		e.Lagged(owner)
+	}
 	live := make(map[string]T, len(missing))
 	asked := make(map[string]bool, len(missing))
 	for i := range missing {
