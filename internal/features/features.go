@@ -23,8 +23,9 @@ const (
 	// PreparingUpdateAsUpdate (default off): a PreparingUpdate pod counts as updated for scaling.
 	// Read by spoke/cloneset.
 	PreparingUpdateAsUpdate featuregate.Feature = "PreparingUpdateAsUpdate"
-	// InPlaceUpdateEnvFromMetadata (default on): a label or annotation that a container's env refers
-	// to may change in place, with a restart. Read by spoke/inplace and nodeagent/setup.
+	// InPlaceUpdateEnvFromMetadata (default off): a label or annotation that a container's env refers
+	// to may change in place, with a restart. OpenKruise has it on; here it stays off until the node
+	// agent restarts containers, and such a change recreates the pod. Read by spoke/cloneset.
 	InPlaceUpdateEnvFromMetadata featuregate.Feature = "InPlaceUpdateEnvFromMetadata"
 	// RecreatePodWhenChangeVCTInCloneSetGate (default off): a change of claim templates forbids the
 	// in-place update. Read by spoke/cloneset.
@@ -56,7 +57,7 @@ func newGate() featuregate.MutableFeatureGate {
 		CloneSetShortHash:                      off,
 		CloneSetPartitionRollback:              off,
 		PreparingUpdateAsUpdate:                off,
-		InPlaceUpdateEnvFromMetadata:           on,
+		InPlaceUpdateEnvFromMetadata:           off,
 		DaemonWatchingPod:                      on,
 		RecreatePodWhenChangeVCTInCloneSetGate: off,
 		TemplateNoDefaults:                     off,

@@ -24,7 +24,8 @@ const claimHashKey = appsv1beta1.CloneSetVolumeClaimTemplateHashKey
 
 // Options tune what counts as possible in place.
 type Options struct {
-	// EnvFromMetadata restarts containers whose env refers to a changed label or annotation.
+	// EnvFromMetadata restarts containers whose env refers to a changed label or annotation. Without it
+	// such a change means recreation.
 	EnvFromMetadata bool
 	// CompareClaimTemplates refuses when the claim templates of the revisions differ.
 	CompareClaimTemplates bool
@@ -77,10 +78,8 @@ const metadataField = "metadata"
 // take notes one difference in the spec; false when it cannot be made in place.
 func take(spec *Spec, d difference, old *corev1.PodTemplateSpec, options Options) bool {
 	if d.path[0] == metadataField {
-		if options.EnvFromMetadata {
-			recordReference(spec, d, old)
-		}
-		return true
+		// Without the agent's restart the containers would go on with the old value.
+		return !recordReference(spec, d, old) || options.EnvFromMetadata
 	}
 	name, image, ok := imageChange(d, old)
 	if ok {
@@ -129,15 +128,16 @@ func imageChange(d difference, old *corev1.PodTemplateSpec) (name, image string,
 	return old.Spec.Containers[index].Name, image, ok && image != ""
 }
 
-// recordReference notes the containers whose env refers to an added or replaced label or annotation.
-func recordReference(spec *Spec, d difference, old *corev1.PodTemplateSpec) {
+// recordReference notes the containers whose env refers to an added or replaced label or annotation, and
+// says whether there are any.
+func recordReference(spec *Spec, d difference, old *corev1.PodTemplateSpec) (found bool) {
 	if d.kind == removed || len(d.path) != 3 {
-		return
+		return false
 	}
 	value, ok := d.value.(string)
 	annotation := d.path[1] == "annotations"
 	if !ok || !annotation && d.path[1] != "labels" {
-		return
+		return false
 	}
 	key := d.path[2]
 	for i := range old.Spec.Containers {
@@ -154,8 +154,9 @@ func recordReference(spec *Spec, d difference, old *corev1.PodTemplateSpec) {
 			metav1.SetMetaDataLabel(&meta, key, value)
 		}
 		put(&spec.ContainerRefMetadata, c.Name, meta)
-		spec.UpdateEnvFromMetadata = true
+		spec.UpdateEnvFromMetadata, found = true, true
 	}
+	return found
 }
 
 // metadataPatch is the difference of the templates' metadata without the referenced keys.

@@ -79,7 +79,7 @@ func TestDiff(t *testing.T) {
 				"c2": {Labels: map[string]string{"k2": "2"}}, "c3": {Labels: map[string]string{"k2": "2"}}, "c4": {Annotations: map[string]string{"a1": "2"}},
 			}}, ""},
 		"referenced metadata without the agent": {func(t *corev1.PodTemplateSpec) { t.Labels["k2"] = "2" }, Options{},
-			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"labels":{"k2":"2"}}}`)}, ""},
+			nil, "template.metadata.labels.k2 changed"},
 		"a removed key is never an env change": {func(t *corev1.PodTemplateSpec) { delete(t.Labels, "k2") }, all,
 			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"labels":{"k2":null}}}`)}, ""},
 		"env value": {func(t *corev1.PodTemplateSpec) {
