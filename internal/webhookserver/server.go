@@ -62,7 +62,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Port, "webhook-port", o.Port, "port of the webhook server (env WEBHOOK_PORT)")
 	fs.StringVar(&o.Host, "webhook-host", o.Host, "name or address at which the API server reaches this process; empty: through the Service (env WEBHOOK_HOST)")
 	fs.StringVar(&o.Service, "webhook-service", o.Service, "Service of the webhook server")
-	fs.StringVar(&o.Secret, "webhook-secret", o.Secret, "Secret that holds the webhook certificates (env SECRET_NAME)")
+	fs.StringVar(&o.Secret, "webhook-secret", o.Secret, "Secret that holds the webhook certificates")
 }
 
 // Server returns the server to give to the manager. It answers once the keeper has certificates.
