@@ -43,37 +43,51 @@ func Observe[T client.Object](ctx context.Context, e *Executor, owner client.Obj
 	if e.Lagged != nil {
 		e.Lagged(owner)
 	}
-	live := make(map[string]T, len(missing))
-	asked := make(map[string]bool, len(missing))
+	live, err := ask(ctx, e, owner, missing, fresh)
+	if err != nil {
+		return nil, 0, err
+	}
+	e.Expectations.asked(s, missing, func(name string) bool { obj, ok := live[name]; return ok && obj != nil }, now)
+	return sortByName(overlay(cached, live)), 0, nil
+}
+
+// ask reads the missing objects from the API server; nil stands for one that is not there, or not the
+// workload's.
+func ask[T client.Object](ctx context.Context, e *Executor, owner client.Object, missing []expected, fresh func() T) (map[string]*T, error) {
+	live := make(map[string]*T, len(missing))
 	for i := range missing {
 		name := missing[i].name
-		if asked[name] {
+		if _, asked := live[name]; asked {
 			continue
 		}
-		asked[name] = true
 		obj := fresh()
 		err := e.Live.Get(ctx, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}, obj)
-		if err == nil && ownership.IsControlledBy(obj, owner.GetUID()) {
-			live[name] = obj
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, 0, fmt.Errorf("asking the API server for %s: %w", name, err)
+		switch {
+		case apierrors.IsNotFound(err):
+			live[name] = nil
+		case err != nil:
+			return nil, fmt.Errorf("asking the API server for %s: %w", name, err)
+		case ownership.IsControlledBy(obj, owner.GetUID()):
+			live[name] = &obj
+		default:
+			live[name] = nil
 		}
 	}
-	e.Expectations.asked(s, missing, func(name string) bool { _, ok := live[name]; return ok }, now)
-	return sortByName(overlay(cached, asked, live)), 0, nil
+	return live, nil
 }
 
 // overlay puts the API server's answers in the place of what the cache holds.
-func overlay[T client.Object](cached []T, asked map[string]bool, live map[string]T) []T {
+func overlay[T client.Object](cached []T, live map[string]*T) []T {
 	out := make([]T, 0, len(cached)+len(live))
 	for _, obj := range cached {
-		if !asked[obj.GetName()] {
+		if _, asked := live[obj.GetName()]; !asked {
 			out = append(out, obj)
 		}
 	}
 	for _, obj := range live {
-		out = append(out, obj)
+		if obj != nil {
+			out = append(out, *obj)
+		}
 	}
 	return out
 }
