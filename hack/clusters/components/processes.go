@@ -66,6 +66,8 @@ func (b *built) manager(ctx context.Context, plane, program string, args []strin
 			"--metrics-addr=" + net.JoinHostPort(loopback, ports["metrics"]),
 			"--health-probe-addr=" + health,
 			"--webhook-host=" + loopback,
+			// One process, which nobody starts again when a starved API server makes it lose its Lease.
+			"--enable-leader-election=false",
 			"--webhook-port=" + ports["webhook"],
 		}, args...),
 		Fingerprint: b.prints[program],
