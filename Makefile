@@ -52,12 +52,12 @@ test-integration: assets ## Run the tests against a real API server.
 	go test -tags integration -p 1 -timeout $(TEST_TIMEOUT) $(if $(FOCUS),-run '$(FOCUS)') $$(git grep -l '^//go:build integration' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: test-e2e
-test-e2e: assets ## Run the end-to-end tests on simulated nodes. KEEP=1 leaves the clusters up.
+test-e2e: assets ## Run the end-to-end tests on simulated nodes, but for the slow ones. KEEP=1 leaves the clusters up.
 	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e' EXIT;) \
-	go test -tags e2e -p 1 -timeout 50m ./e2e/... -args --ginkgo.label-filter='!real' --ginkgo.focus='$(FOCUS)'
+	go test -tags e2e -p 1 -timeout 50m ./e2e/... -args --ginkgo.label-filter='!real && !slow' --ginkgo.focus='$(FOCUS)'
 
 .PHONY: e2e
-e2e: assets ## Run all end-to-end tests, those on real nodes too (needs root on Linux). KEEP=1 leaves the clusters up.
+e2e: assets ## Run all end-to-end tests, the slow and those on real nodes too (needs root on Linux). KEEP=1 leaves the clusters up.
 	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e; $(CLUSTERS) down --name e2e-real' EXIT;) \
 	go test -tags e2e -p 1 -timeout 60m -v ./e2e/... -args --ginkgo.focus='$(FOCUS)'
 

@@ -23,7 +23,7 @@ import (
 const kills = 20
 
 var _ = Describe("When a program dies", Label("feature:resilience"), Serial, func() {
-	DescribeTable("a scale and an update lose no pod", func(ctx SpecContext, processes ...string) {
+	DescribeTable("a scale and an update lose no pod", Label("slow"), func(ctx SpecContext, processes ...string) {
 		ns := namespace(ctx)
 		Expect(fleet.Hub.Create(ctx, web(ns, 12))).To(Succeed())
 		Expect(fleet.Hub.Create(ctx, placement(ns))).To(Succeed())
