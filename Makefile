@@ -38,7 +38,7 @@ demo-down: ## Stop what make demo left running.
 	$(CLUSTERS) down --name demo
 
 .PHONY: test
-test: test-unit test-integration test-e2e ## Run every test: unit, real API server, whole fleets on fake nodes.
+test: test-unit test-integration test-e2e ## Run unit, real API server and simulated-fleet tests; make e2e has the slow ones and real nodes.
 
 ##@ Tests
 
