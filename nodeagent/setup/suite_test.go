@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
 
@@ -101,7 +102,8 @@ type agent struct {
 // startAgent runs the agent with runDir as the host's /run until the spec ends.
 func startAgent(runDir string) *agent {
 	a := &agent{addr: freeAddress(), started: time.Now()}
-	cmd := exec.Command(binary, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug")
+	cmd := exec.Command(binary, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug",
+		"--feature-gates", string(features.InPlaceUpdateEnvFromMetadata)+"=true")
 	var err error
 	a.session, err = gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
