@@ -119,9 +119,10 @@ var _ = Describe("the stand-in", Ordered, func() {
 		addNode(member1, "n1", "west", "a", false)
 		addNode(member1, "n2", "west", "b", true)
 		addNode(member2, "n1", "east", "c", false)
-		standIn(ocm.Options{HubKubeconfig: hub.kubeconfig, Run: ocm.RunHub})
-		standIn(ocm.Options{HubKubeconfig: hub.kubeconfig, Run: ocm.RunMembers,
-			Members: []ocm.Member{{Name: "member-1", Kubeconfig: member1.kubeconfig}}})
+		DeferCleanup(standIn(ocm.Options{HubKubeconfig: hub.kubeconfig, Run: ocm.RunHub}))
+		DeferCleanup(standIn(ocm.Options{HubKubeconfig: hub.kubeconfig, Run: ocm.RunMembers,
+			Members: []ocm.Member{{Name: "member-1", Kubeconfig: member1.kubeconfig}}}))
+		DeferCleanup(func() { stopMember2() })
 		stopMember2 = standIn(ocm.Options{HubKubeconfig: hub.kubeconfig, Run: ocm.RunMembers,
 			Members: []ocm.Member{{Name: "member-2", Kubeconfig: member2.kubeconfig}}})
 		waiting, cancel := context.WithTimeout(ctx, time.Minute)

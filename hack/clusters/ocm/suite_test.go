@@ -93,7 +93,8 @@ func kubeconfig(cfg *rest.Config, address string) clientcmdapi.Config {
 	return *out
 }
 
-// standIn runs the stand-in until its stop function is called, which waits for its end.
+// standIn runs the stand-in until its stop function is called, which waits for its end. The caller sees to it that
+// it is called: a clean-up registered in a spec would end it with that spec.
 func standIn(o ocm.Options) (stop func()) {
 	o.LeaseDuration = lease
 	ctx, cancel := context.WithCancel(context.Background())
@@ -106,7 +107,6 @@ func standIn(o ocm.Options) (stop func()) {
 			Eventually(done).Should(Receive(Not(HaveOccurred())))
 		})
 	}
-	DeferCleanup(stop)
 	return stop
 }
 
