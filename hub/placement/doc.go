@@ -23,6 +23,10 @@
 // A term given at an earlier time stays as long as it chooses the same nodes (Term.Holds): zones come
 // and go, and a workload whose node affinity changes makes its pods anew.
 //
+// A region, zone or provider that a requirement asks for and of which the cluster says nothing makes the
+// verdict Unknown: no new share goes there, and a share that is there stays, because claims go missing
+// when an agent is upgraded or too many of them are made.
+//
 // Any other key is the member's business: it matches every cluster and passes through. matchFields, and
 // Gt and Lt on the keys above, cannot be evaluated for a cluster and are refused.
 package placement

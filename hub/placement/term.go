@@ -20,6 +20,9 @@ var clusterOnly = []string{fleetv1alpha1.ClusterKey, fleetv1alpha1.ProviderKey, 
 // topology are the keys that are matched on the hub and kept in the member's copy.
 var topology = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 
+// claimed are the keys whose values come from claims, so that having none may mean that they are missing.
+var claimed = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone, fleetv1alpha1.ProviderKey}
+
 // Term is a node selector term ready to be matched against clusters.
 type Term struct {
 	expressions []corev1.NodeSelectorRequirement
@@ -29,9 +32,13 @@ type Term struct {
 type Verdict struct {
 	// Matches tells whether the cluster is eligible.
 	Matches bool
+	// Unknown tells that it is not only because the cluster says nothing of a key it would tell of by a
+	// claim. Claims go missing for a while: what a cluster holds already should stay.
+	Unknown bool
 	// Why says, when it is not, which requirement fails.
 	Why string
-	// Member is the term for the cluster's own nodes; empty when nothing is left of it.
+	// Member is the term for the cluster's own nodes; empty when nothing is left of it. Requirements on
+	// unknown values stay in it as they are.
 	Member corev1.NodeSelectorTerm
 }
 
@@ -62,21 +69,25 @@ func Compile(term corev1.NodeSelectorTerm) (Term, error) {
 
 // Match evaluates the term for a cluster.
 func (t Term) Match(c Cluster) Verdict {
-	var kept []corev1.NodeSelectorRequirement
+	out := Verdict{Matches: true}
 	for _, e := range t.expressions {
-		if !isClusterLevel(e.Key) {
-			kept = append(kept, e)
-			continue
+		matches, kept := true, &e
+		values := c.Values(e.Key)
+		if isClusterLevel(e.Key) {
+			matches, kept = evaluate(e, values)
 		}
-		matches, member := evaluate(e, c.Values(e.Key))
 		if !matches {
-			return Verdict{Why: fmt.Sprintf("%s is %s, wanted %s", e.Key, list(c.Values(e.Key)), requirement(e))}
+			why := fmt.Sprintf("%s is %s, wanted %s", e.Key, list(values), requirement(e))
+			if len(values) > 0 || !slices.Contains(claimed, e.Key) {
+				return Verdict{Why: why}
+			}
+			out.Matches, out.Unknown, out.Why, kept = false, true, why, &e
 		}
-		if member != nil && !slices.Contains(clusterOnly, e.Key) {
-			kept = append(kept, *member)
+		if kept != nil && !slices.Contains(clusterOnly, e.Key) {
+			out.Member.MatchExpressions = append(out.Member.MatchExpressions, *kept)
 		}
 	}
-	return Verdict{Matches: true, Member: corev1.NodeSelectorTerm{MatchExpressions: kept}}
+	return out
 }
 
 // Holds tells whether a member's term, given at an earlier time, still chooses the nodes of the cluster

@@ -62,7 +62,6 @@ func TestMatch(t *testing.T) {
 		"no zone remains":          {eu, term(req(zone, "NotIn", "a", "b")), false, term(), "topology.kubernetes.io/zone is a,b, wanted NotIn (a,b)"},
 		"zone not touched":         {eu, term(req(zone, "NotIn", "c")), true, term(), ""},
 		"zones unknown, NotIn":     {bare, term(req(zone, "NotIn", "c")), true, term(), ""},
-		"zones unknown, In":        {bare, term(req(zone, "In", "c")), false, term(), "topology.kubernetes.io/zone is unknown, wanted In (c)"},
 		"zone exists":              {eu, term(req(zone, "Exists")), true, term(req(zone, "Exists")), ""},
 		"zone does not exist":      {eu, term(req(zone, "DoesNotExist")), false, term(), "topology.kubernetes.io/zone is a,b, wanted DoesNotExist"},
 		"zones unknown, no zone":   {bare, term(req(zone, "DoesNotExist")), true, term(req(zone, "DoesNotExist")), ""},
@@ -77,6 +76,37 @@ func TestMatch(t *testing.T) {
 			}
 			got := compiled.Match(tc.cluster)
 			if d := cmp.Diff(Verdict{Matches: tc.want, Why: tc.why, Member: tc.member}, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestUnknown: a missing claim is told from a value that does not fit, and one of the latter decides.
+func TestUnknown(t *testing.T) {
+	zone, region := corev1.LabelTopologyZone, corev1.LabelTopologyRegion
+	bare := FromManagedCluster(managed("bare", nil, map[string]string{"region": "eu"}))
+	for name, tc := range map[string]struct {
+		term corev1.NodeSelectorTerm
+		want Verdict
+	}{
+		"zone, In": {term(req("gpu", "Exists"), req(zone, "In", "c"), req(region, "In", "eu")),
+			Verdict{Unknown: true, Why: "topology.kubernetes.io/zone is unknown, wanted In (c)", Member: term(req("gpu", "Exists"), req(zone, "In", "c"))}},
+		"zone, Exists": {term(req(zone, "Exists")),
+			Verdict{Unknown: true, Why: "topology.kubernetes.io/zone is unknown, wanted Exists", Member: term(req(zone, "Exists"))}},
+		"provider": {term(req(fleetv1alpha1.ProviderKey, "In", "AWS")),
+			Verdict{Unknown: true, Why: "fleet.kruise.io/provider is unknown, wanted In (AWS)"}},
+		"a region that does not fit": {term(req(zone, "In", "c"), req(region, "In", "us")),
+			Verdict{Why: "topology.kubernetes.io/region is eu, wanted In (us)"}},
+		"taken out of the cluster set": {term(req(fleetv1alpha1.ClusterSetKey, "Exists")),
+			Verdict{Why: "cluster.open-cluster-management.io/clusterset is unknown, wanted Exists"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compiled, err := Compile(tc.term)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, compiled.Match(bare)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -70,6 +70,9 @@ func (p *planner) wholeBounds(b allocate.Bounds) map[string]*bound {
 			continue
 		}
 		out[cluster] = &bound{least: b.Min}
+		if verdict.Unknown {
+			out[cluster].least = min(b.Min, p.shares[b.Name][cluster])
+		}
 		if b.Max != math.MaxInt32 {
 			out[cluster].most = &b.Max
 		}

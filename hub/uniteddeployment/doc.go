@@ -16,6 +16,9 @@
 // by itself. When all subsets of a member have a maximum, the last one's is left out, because an object
 // without an open subset is refused.
 //
+// A cluster that holds a subset and no longer says whether it matches (placement.Verdict.Unknown) keeps
+// the share and the term it has, gets no more, and is named in a note.
+//
 // Manual partitions are divided in proportion to the shares, never above a share.
 //
 // A UnitedDeployment that no FleetPlacement names goes nowhere, and condition FleetPlaced says so.

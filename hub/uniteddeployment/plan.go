@@ -4,10 +4,7 @@
 package uniteddeployment
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -105,6 +102,9 @@ func (p *planner) held() share.Holdings {
 // divide shares a subset's replicas and partition out among the clusters.
 func (p *planner) divide(name string, replicas int32) {
 	p.verdicts[name] = p.match(name)
+	if note := unknownNote(name, p.verdicts[name]); note != "" {
+		p.plan.Notes = append(p.plan.Notes, note)
+	}
 	partition, manual := p.partitionOf(name)
 	if p.req.Mode == fleetv1alpha1.DivisionDuplicated {
 		p.duplicate(name, replicas, partition, manual)
@@ -138,31 +138,18 @@ func (p *planner) duplicate(name string, replicas, partition int32, manual bool)
 		if !verdict.Matches {
 			continue
 		}
-		shares[cluster], partitions[cluster] = replicas, min(partition, replicas)
-		total.Replicas, total.Partition = total.Replicas+replicas, total.Partition+min(partition, replicas)
+		n := replicas
+		if verdict.Unknown {
+			n = min(replicas, p.req.Held.Of(cluster, name))
+		}
+		shares[cluster], partitions[cluster] = n, min(partition, n)
+		total.Replicas, total.Partition = total.Replicas+n, total.Partition+min(partition, n)
 	}
 	p.shares[name] = shares
 	if manual {
 		p.partitions[name] = partitions
 	}
 	p.plan.Subsets = append(p.plan.Subsets, total)
-}
-
-func (p *planner) match(name string) map[string]placement.Verdict {
-	out := make(map[string]placement.Verdict, len(p.req.Clusters))
-	for _, c := range p.req.Clusters {
-		s, ok := p.subsets[c.Object][name]
-		if !ok {
-			out[c.Name] = placement.Verdict{Why: "an override takes the subset out"}
-			continue
-		}
-		verdict := s.term.Match(c.Cluster)
-		if given, ok := p.req.Given[c.Name][name]; ok && verdict.Matches && s.term.Holds(given, c.Cluster) {
-			verdict.Member = given
-		}
-		out[c.Name] = verdict
-	}
-	return out
 }
 
 // buckets are the clusters a subset can go to, and those it has to leave.
@@ -177,6 +164,8 @@ func (p *planner) buckets(name string) []split.Bucket {
 			continue
 		case !verdict.Matches:
 			b.Hi, b.Why = 0, verdict.Why
+		case verdict.Unknown:
+			b.Hi, b.Why = b.Current, verdict.Why
 		case c.Frozen != "":
 			b.Hi, b.Why = b.Current, c.Frozen
 		}
@@ -202,22 +191,9 @@ func (p *planner) shortage(name string, result split.Result) share.Shortage {
 	}
 	out.Why = "no cluster is selected"
 	if len(p.verdicts[name]) > 0 {
-		out.Why = "no selected cluster matches: " + whyNot(p.verdicts[name])
+		out.Why = "no selected cluster matches: " + whys(p.verdicts[name])
 	}
 	return out
-}
-
-// whyNot names at most five clusters.
-func whyNot(verdicts map[string]placement.Verdict) string {
-	var parts []string
-	for _, cluster := range slices.Sorted(maps.Keys(verdicts)) {
-		if len(parts) == 5 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(verdicts)-5))
-			break
-		}
-		parts = append(parts, cluster+": "+verdicts[cluster].Why)
-	}
-	return strings.Join(parts, "; ")
 }
 
 // partitionOf is the subset's manual partition, and whether it has one.

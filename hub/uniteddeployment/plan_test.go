@@ -273,3 +273,66 @@ func TestTermsStay(t *testing.T) {
 		given["m1"] = plan.Slices[0].Terms
 	}
 }
+
+// TestClaimsGoMissing: a cluster whose zones are not known for a while keeps its share and its term, gets
+// no more, may lose some, and the plan is the old one when they are back. A cluster that holds nothing
+// gets nothing.
+func TestClaimsGoMissing(t *testing.T) {
+	const zones = "topology: {subsets: [{name: a, nodeSelectorTerm: {matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a, c]}]}}]}}"
+	const kept = `[{"name":"a","nodeSelectorTerm":{"matchExpressions":[{"key":"topology.kubernetes.io/zone","operator":"In","values":["a"]}]}}]`
+	var last share.Plan
+	for _, step := range []struct {
+		name, zones, spec string
+		mode              fleetv1alpha1.DivisionMode
+		want              []string
+		note              string
+	}{
+		{"before", "a,b", "{replicas: 4, ", "", []string{"m1: a=2 " + kept, `m2: a=2 [{"name":"a"}]`}, ""},
+		{"missing", "", "{replicas: 4, ", "", []string{"m1: a=2 " + kept, `m2: a=2 [{"name":"a"}]`},
+			"subset a: m1: topology.kubernetes.io/zone is unknown, wanted In (a,c): it keeps what it has and gets no more"},
+		{"grown", "", "{replicas: 7, ", "", []string{"m1: a=2 " + kept, `m2: a=5 [{"name":"a"}]`}, "subset a: m1"},
+		{"shrunk", "", "{replicas: 2, ", "", []string{"m1: a=1 " + kept, `m2: a=1 [{"name":"a"}]`}, "subset a: m1"},
+		{"copies", "", "{replicas: 4, ", fleetv1alpha1.DivisionDuplicated, []string{"m1: a=1 " + kept, `m2: a=4 [{"name":"a"}]`}, "subset a: m1"},
+		{"copies, back", "a,b", "{replicas: 4, ", fleetv1alpha1.DivisionDuplicated, []string{"m1: a=4 " + kept, `m2: a=4 [{"name":"a"}]`}, ""},
+		{"another zone", "b", "{replicas: 4, ", "", []string{`m2: a=4 [{"name":"a"}]`}, ""},
+		{"missing after that", "", "{replicas: 4, ", "", []string{`m2: a=4 [{"name":"a"}]`}, ""},
+	} {
+		req := request(united(t, step.spec+zones), cluster("m1", "eu", step.zones), cluster("m2", "us", "c"), cluster("m3", "us", ""))
+		req.Given = map[string]share.Terms{}
+		if step.mode != "" {
+			req.Mode = step.mode
+		}
+		for _, s := range last.Slices {
+			req.Held[s.Cluster], req.Given[s.Cluster] = s.Held, s.Terms
+		}
+		plan, err := Divider{}.Divide(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(step.want, show(plan)); d != "" {
+			t.Errorf("%s: %s", step.name, d)
+		}
+		if note := strings.Join(plan.Notes, ";"); !strings.HasPrefix(note, step.note) || (step.note == "") != (note == "") {
+			t.Errorf("%s: note %q", step.name, note)
+		}
+		last = plan
+	}
+}
+
+// TestClaimsGoMissingAdaptive: with Adaptive too, all that a member gets stays as it was.
+func TestClaimsGoMissingAdaptive(t *testing.T) {
+	const spec = "{replicas: 9, topology: {scheduleStrategy: {type: Adaptive}, subsets: [{name: a, minReplicas: 2, maxReplicas: 4, nodeSelectorTerm: {matchExpressions: [" + euUs + "]}}, {name: b, minReplicas: 6}]}}"
+	before, err := Divider{}.Divide(request(united(t, spec), cluster("m1", "eu", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request(united(t, spec), cluster("m1", "", ""))
+	req.Held["m1"], req.Given = before.Slices[0].Held, map[string]share.Terms{"m1": before.Slices[0].Terms}
+	after, err := Divider{}.Divide(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(show(before), show(after)); d != "" || len(after.Moves) > 0 {
+		t.Error(after.Moves, d)
+	}
+}
