@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/hub/share"
 	"github.com/flotilla-sh/flotilla/hub/split"
@@ -33,7 +34,7 @@ func (Divider) Divide(req share.Request) (share.Plan, error) {
 	if err != nil {
 		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
 	}
-	plan := share.Plan{Revision: share.Revision(req.Target)}
+	plan := share.Plan{Revision: share.Revision(req.Target), Notes: notes(req.Target)}
 	shares := divide(req, replicas, &plan)
 	partitions := map[string]int32{}
 	if manual {
@@ -161,7 +162,8 @@ func partitionOf(object *unstructured.Unstructured, replicas int32) (int32, bool
 	return int32(min(max(n, 0), int(replicas))), true, nil
 }
 
-// memberObject is the object without the numbers; it shares the rest with the base.
+// memberObject is the object without the numbers and without what members write themselves; it shares
+// the rest with the base.
 func memberObject(base *unstructured.Unstructured, manual bool) *unstructured.Unstructured {
 	object := maps.Clone(base.Object)
 	spec := share.Child(object, "spec")
@@ -169,5 +171,31 @@ func memberObject(base *unstructured.Unstructured, manual bool) *unstructured.Un
 	if manual {
 		delete(share.Child(share.Child(spec, "updateStrategy"), "rollingUpdate"), "partition")
 	}
+	if _, named := podsToDelete(base); named {
+		scale := share.Child(spec, "scaleStrategy")
+		delete(scale, "podsToDelete")
+		if len(scale) == 0 {
+			delete(spec, "scaleStrategy")
+		}
+	}
 	return &unstructured.Unstructured{Object: object}
+}
+
+// podsToDelete are the pods that a CloneSet names, and whether it has the field. A member's controller
+// takes the names of pods that are gone out of its own object, and most of a fleet's pods are not there:
+// member and hub would write in turns.
+func podsToDelete(object *unstructured.Unstructured) ([]any, bool) {
+	if object.GroupVersionKind().GroupKind() != cloneSet {
+		return nil, false
+	}
+	raw, found, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "scaleStrategy", "podsToDelete")
+	names, _ := raw.([]any)
+	return names, found
+}
+
+func notes(target *unstructured.Unstructured) []string {
+	if names, _ := podsToDelete(target); len(names) == 0 {
+		return nil
+	}
+	return []string{"spec.scaleStrategy.podsToDelete is not passed on: label the pods in their cluster with " + appsv1beta1.SpecifiedDeleteKey}
 }

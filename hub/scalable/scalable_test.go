@@ -112,6 +112,35 @@ func TestDivide(t *testing.T) {
 	}
 }
 
+// TestPodsToDelete: what the member's controller writes to is not the hub's.
+func TestPodsToDelete(t *testing.T) {
+	for name, tc := range map[string]struct {
+		target *unstructured.Unstructured
+		want   string
+		notes  int
+	}{
+		"with more": {clone(t, "{scaleStrategy: {podsToDelete: [web-a], maxUnavailable: 1}}"), "a: 1 map[scaleStrategy:map[maxUnavailable:1]]", 1},
+		"alone":     {clone(t, "{scaleStrategy: {podsToDelete: [web-a]}}"), "a: 1 map[]", 1},
+		"empty":     {clone(t, "{scaleStrategy: {podsToDelete: [], maxUnavailable: 1}}"), "a: 1 map[scaleStrategy:map[maxUnavailable:1]]", 0},
+		"another kind": {object(t, "{apiVersion: example.com/v1, kind: Other, metadata: {name: o}, spec: {scaleStrategy: {podsToDelete: [web-a]}}}"),
+			"a: 1 map[scaleStrategy:map[podsToDelete:[web-a]]]", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := tc.target.DeepCopy()
+			plan, err := Divider{}.Divide(request(tc.target, "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff([]string{tc.want}, show(plan)); d != "" || len(plan.Notes) != tc.notes {
+				t.Error(plan.Notes, d)
+			}
+			if d := cmp.Diff(before, tc.target); d != "" {
+				t.Errorf("the target changed: %s", d)
+			}
+		})
+	}
+}
+
 func TestDivideRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"negative":     {"{replicas: -1}", "spec.replicas: "},
