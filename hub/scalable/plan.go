@@ -17,6 +17,7 @@ import (
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/hub/share"
 	"github.com/flotilla-sh/flotilla/hub/split"
+	"github.com/flotilla-sh/flotilla/internal/podcount"
 )
 
 var cloneSet = schema.GroupKind{Group: "apps.kruise.io", Kind: "CloneSet"}
@@ -38,7 +39,7 @@ func (Divider) Divide(req share.Request) (share.Plan, error) {
 	shares := divide(req, replicas, &plan)
 	partitions := map[string]int32{}
 	if manual {
-		partitions = inProportion(req, partition, shares)
+		partitions = partitionsOf(req, partition, shares)
 		for _, n := range partitions {
 			plan.Subsets[0].Partition += n
 		}
@@ -71,7 +72,7 @@ func divide(req share.Request, replicas int32, plan *share.Plan) map[string]int3
 		plan.Subsets = []share.Subset{{Replicas: replicas * int32(len(req.Clusters))}}
 		return shares
 	}
-	result := split.Steady(split.Request{Key: string(req.Target.GetUID()), Replicas: replicas, Buckets: buckets(req)})
+	result := split.Steady(split.Request{Key: string(req.Target.GetUID()), Replicas: replicas, Buckets: req.Buckets(share.Whole, nil)})
 	for _, s := range result.Shares {
 		shares[s.Name] = s.Replicas
 	}
@@ -89,38 +90,14 @@ func divide(req share.Request, replicas int32, plan *share.Plan) map[string]int3
 	return shares
 }
 
-func buckets(req share.Request) []split.Bucket {
-	var out []split.Bucket
-	chosen := map[string]bool{}
-	for _, c := range req.Clusters {
-		chosen[c.Name] = true
-		b := split.Bucket{Name: c.Name, Weight: c.Weight, Hi: split.Unbounded, Current: req.Held.Of(c.Name, share.Whole)}
-		if c.Frozen != "" {
-			b.Hi, b.Why = b.Current, c.Frozen
-		}
-		out = append(out, b)
+// partitionsOf divides the partition in proportion to the shares; copies each keep all of it.
+func partitionsOf(req share.Request, partition int32, shares map[string]int32) map[string]int32 {
+	if req.Mode != fleetv1alpha1.DivisionDuplicated {
+		return req.InProportion("partition", partition, shares)
 	}
-	for cluster := range req.Held {
-		if n := req.Held.Of(cluster, share.Whole); n > 0 && !chosen[cluster] {
-			out = append(out, split.Bucket{Name: cluster, Current: n, Why: req.Left[cluster]})
-		}
-	}
-	return out
-}
-
-// inProportion divides the partition in proportion to the shares; copies each keep all of it.
-func inProportion(req share.Request, partition int32, shares map[string]int32) map[string]int32 {
-	out := map[string]int32{}
-	ask := split.Request{Key: string(req.Target.GetUID()) + "/partition", Replicas: partition}
+	out := make(map[string]int32, len(shares))
 	for cluster, n := range shares {
-		if req.Mode == fleetv1alpha1.DivisionDuplicated {
-			out[cluster] = min(partition, n)
-			continue
-		}
-		ask.Buckets = append(ask.Buckets, split.Bucket{Name: cluster, Weight: n, Hi: n})
-	}
-	for _, s := range split.Ideal(ask).Shares {
-		out[s.Name] = s.Replicas
+		out[cluster] = min(partition, n)
 	}
 	return out
 }
@@ -155,11 +132,11 @@ func partitionOf(object *unstructured.Unstructured, replicas int32) (int32, bool
 	if err := json.Unmarshal(data, &value); err != nil {
 		return 0, false, fmt.Errorf("spec.updateStrategy.rollingUpdate.partition: %w", err)
 	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(&value, int(replicas), true)
+	n, err := podcount.Partition(&value, int(replicas))
 	if err != nil {
 		return 0, false, fmt.Errorf("spec.updateStrategy.rollingUpdate.partition: %w", err)
 	}
-	return int32(min(max(n, 0), int(replicas))), true, nil
+	return int32(n), true, nil
 }
 
 // memberObject is the object without the numbers and without what members write themselves; it shares

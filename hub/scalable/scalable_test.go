@@ -75,6 +75,10 @@ func TestDivide(t *testing.T) {
 			[]string{"a: 10 @6 map[updateStrategy:map[rollingUpdate:map[maxSurge:1]]]", "b: 5 @3 map[updateStrategy:map[rollingUpdate:map[maxSurge:1]]]"}, share.Subset{Replicas: 15, Partition: 9}, ""},
 		"partition in percent, rounded up": {clone(t, "{replicas: 3, updateStrategy: {rollingUpdate: {partition: 50%}}}"), nil,
 			[]string{"a: 2 @1 map[updateStrategy:map[rollingUpdate:map[]]]", "b: 1 @1 map[updateStrategy:map[rollingUpdate:map[]]]"}, share.Subset{Replicas: 3, Partition: 2}, ""},
+		"partition in percent leaves one to update": {clone(t, "{replicas: 3, updateStrategy: {rollingUpdate: {partition: 99%}}}"), nil,
+			[]string{"a: 2 @1 map[updateStrategy:map[rollingUpdate:map[]]]", "b: 1 @1 map[updateStrategy:map[rollingUpdate:map[]]]"}, share.Subset{Replicas: 3, Partition: 2}, ""},
+		"partition in fractions of a percent": {clone(t, "{replicas: 16, updateStrategy: {rollingUpdate: {partition: 12.5%}}}"), nil,
+			[]string{"a: 8 @1 map[updateStrategy:map[rollingUpdate:map[]]]", "b: 8 @1 map[updateStrategy:map[rollingUpdate:map[]]]"}, share.Subset{Replicas: 16, Partition: 2}, ""},
 		"copies": {clone(t, "{replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}}"), func(r *share.Request) { r.Mode = fleetv1alpha1.DivisionDuplicated },
 			[]string{"a: 3 @2 map[updateStrategy:map[rollingUpdate:map[]]]", "b: 3 @2 map[updateStrategy:map[rollingUpdate:map[]]]"}, share.Subset{Replicas: 6, Partition: 4}, ""},
 		"frozen and left": {clone(t, "{replicas: 9}"), func(r *share.Request) {

@@ -41,7 +41,7 @@ func (p *planner) memberBounds(allocated map[string]int32) (memberBounds, error)
 			continue
 		}
 		shares := p.shares[b.Name]
-		least := p.inProportion(b.Name+"/min", min(b.Min, sumOf(shares)), shares)
+		least := p.req.InProportion(b.Name+"/min", min(b.Min, sumOf(shares)), shares)
 		room := map[string]int32{}
 		if slack := b.Max - allocated[b.Name]; b.Max != math.MaxInt32 && slack > 0 {
 			room = p.byWeight(b.Name, slack)

@@ -110,7 +110,7 @@ func (p *planner) divide(name string, replicas int32) {
 		p.duplicate(name, replicas, partition, manual)
 		return
 	}
-	result := split.Steady(split.Request{Key: string(p.req.Target.GetUID()) + "/" + name, Replicas: replicas, Buckets: p.buckets(name)})
+	result := split.Steady(split.Request{Key: string(p.req.Target.GetUID()) + "/" + name, Replicas: replicas, Buckets: p.req.Buckets(name, p.limit(name))})
 	shares := make(map[string]int32, len(result.Shares))
 	for _, s := range result.Shares {
 		shares[s.Name] = s.Replicas
@@ -125,7 +125,7 @@ func (p *planner) divide(name string, replicas int32) {
 	partition = min(partition, placed)
 	p.shares[name] = shares
 	if manual {
-		p.partitions[name] = p.inProportion(name+"/partition", partition, shares)
+		p.partitions[name] = p.req.InProportion(name+"/partition", partition, shares)
 	}
 	p.plan.Subsets = append(p.plan.Subsets, share.Subset{Name: name, Replicas: placed, Partition: partition})
 }
@@ -152,31 +152,12 @@ func (p *planner) duplicate(name string, replicas, partition int32, manual bool)
 	p.plan.Subsets = append(p.plan.Subsets, total)
 }
 
-// buckets are the clusters a subset can go to, and those it has to leave.
-func (p *planner) buckets(name string) []split.Bucket {
-	out := make([]split.Bucket, 0, len(p.req.Clusters))
-	chosen := make(map[string]bool, len(p.req.Clusters))
-	for _, c := range p.req.Clusters {
-		chosen[c.Name] = true
-		b := split.Bucket{Name: c.Name, Weight: c.Weight, Hi: split.Unbounded, Current: p.req.Held.Of(c.Name, name)}
-		switch verdict := p.verdicts[name][c.Name]; {
-		case !verdict.Matches && b.Current == 0:
-			continue
-		case !verdict.Matches:
-			b.Hi, b.Why = 0, verdict.Why
-		case verdict.Unknown:
-			b.Hi, b.Why = b.Current, verdict.Why
-		case c.Frozen != "":
-			b.Hi, b.Why = b.Current, c.Frozen
-		}
-		out = append(out, b)
+// limit is what a chosen cluster may get of a subset, by the verdict on it.
+func (p *planner) limit(name string) func(share.Cluster) share.Limit {
+	return func(c share.Cluster) share.Limit {
+		verdict := p.verdicts[name][c.Name]
+		return share.Limit{Out: !verdict.Matches, Why: verdict.Why}
 	}
-	for cluster := range p.req.Held {
-		if n := p.req.Held.Of(cluster, name); n > 0 && !chosen[cluster] {
-			out = append(out, split.Bucket{Name: cluster, Current: n, Why: p.req.Left[cluster]})
-		}
-	}
-	return out
 }
 
 func (p *planner) shortage(name string, result split.Result) share.Shortage {
@@ -204,17 +185,4 @@ func (p *planner) partitionOf(name string) (int32, bool) {
 	}
 	n, ok := manual.Partitions[name]
 	return max(n, 0), ok
-}
-
-// inProportion divides a number among clusters in proportion to their shares, none above its share.
-func (p *planner) inProportion(key string, number int32, shares map[string]int32) map[string]int32 {
-	req := split.Request{Key: string(p.req.Target.GetUID()) + "/" + key, Replicas: number}
-	for cluster, n := range shares {
-		req.Buckets = append(req.Buckets, split.Bucket{Name: cluster, Weight: n, Hi: n})
-	}
-	out := make(map[string]int32, len(shares))
-	for _, s := range split.Ideal(req).Shares {
-		out[s.Name] = s.Replicas
-	}
-	return out
 }

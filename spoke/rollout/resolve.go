@@ -6,10 +6,11 @@ package rollout
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/flotilla-sh/flotilla/internal/podcount"
 )
 
 // Budget is a rollout's limits in pods.
@@ -50,13 +51,16 @@ func Resolve(replicas int, l Limits) (Budget, error) {
 		if v == nil {
 			return absent
 		}
-		n, err := Scaled(v, replicas, up)
+		n, err := podcount.Scaled(v, replicas, up)
 		if err != nil {
 			bad = append(bad, field+": "+err.Error())
 		}
 		return max(n, 0)
 	}
-	b.Partition = partition(replicas, l.Partition, scale("partition", l.Partition, 0, true))
+	var err error
+	if b.Partition, err = podcount.Partition(l.Partition, replicas); err != nil {
+		bad = append(bad, "partition: "+err.Error())
+	}
 	b.MaxSurge = scale("maxSurge", l.MaxSurge, 0, true)
 	if l.Paused {
 		b.MaxSurge = 0
@@ -67,35 +71,4 @@ func Resolve(replicas int, l Limits) (Budget, error) {
 		return b, fmt.Errorf("%s", strings.Join(bad, "; "))
 	}
 	return b, nil
-}
-
-// partition applies the rule that a percentage below 100% leaves a pod to update.
-func partition(replicas int, v *intstr.IntOrString, n int) int {
-	if v != nil && v.Type == intstr.String && v.StrVal != "100%" && replicas > 1 && n == replicas {
-		n--
-	}
-	return min(max(n, 0), replicas)
-}
-
-// Scaled returns an integer as it is and a percentage of total, rounded up or down. A string must
-// end in %; fractions of a percent are read.
-func Scaled(v *intstr.IntOrString, total int, up bool) (int, error) {
-	if v.Type == intstr.Int {
-		return v.IntValue(), nil
-	}
-	text, ok := strings.CutSuffix(v.StrVal, "%")
-	if !ok {
-		return 0, fmt.Errorf("%q is neither an integer nor a percentage", v.StrVal)
-	}
-	percent, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(percent) || math.IsInf(percent, 0) {
-		return 0, fmt.Errorf("%q is not a percentage", v.StrVal)
-	}
-	// One part in a million below or above is float noise, not a fraction of a pod.
-	const noise = 1e-6
-	exact := percent * float64(total) / 100
-	if up {
-		return int(math.Ceil(exact - noise)), nil
-	}
-	return int(math.Floor(exact + noise)), nil
 }
