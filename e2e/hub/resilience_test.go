@@ -9,11 +9,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/e2e/harness"
@@ -89,8 +92,9 @@ var _ = Describe("When a program dies", Label("feature:resilience"), Serial, fun
 			g.Expect(missing).To(Equal(1))
 		}, 60*time.Second, time.Second).Should(Succeed())
 
+		seen := turns(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionFleetStatusFresh))
 		Expect(fleet.Repair(ctx)).To(Succeed())
-		Eventually(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionFleetStatusFresh)).Should(Equal("True/Fresh"))
+		Eventually(seen).Should(HaveSuffix("False/Stale True/Fresh"))
 		untilSummed(ctx, ns, 8)
 	}, SpecTimeout(8*time.Minute))
 
@@ -136,9 +140,54 @@ var _ = Describe("At rest", Label("feature:rest"), Serial, func() {
 	}, SpecTimeout(5*time.Minute))
 })
 
-// settled waits until nothing was written for two seconds and returns when that was.
+// turns looks at a value often until the spec ends, and gives the values it has had so far, in order. What cannot
+// be read is left out.
+func turns(ctx context.Context, look func() (string, error)) func() string {
+	var (
+		mu   sync.Mutex
+		seen []string
+	)
+	watching, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	DeferCleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		for watching.Err() == nil {
+			if value, err := look(); err == nil {
+				mu.Lock()
+				if len(seen) == 0 || seen[len(seen)-1] != value {
+					seen = append(seen, value)
+				}
+				mu.Unlock()
+			}
+			pause(watching, 100*time.Millisecond)
+		}
+	}()
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(seen, " ")
+	}
+}
+
+// settled waits until the namespaces of earlier specs have gone and nothing was written for two seconds, and
+// returns when that was.
 func settled(ctx context.Context) time.Time {
 	GinkgoHelper()
+	Eventually(ctx, func() (going []string, err error) {
+		for _, c := range fleet.All() {
+			var list corev1.NamespaceList
+			if err := c.List(ctx, &list); err != nil {
+				return nil, err
+			}
+			for _, ns := range list.Items {
+				if ns.DeletionTimestamp != nil {
+					going = append(going, c.Name+"/"+ns.Name)
+				}
+			}
+		}
+		return going, nil
+	}, patient).Should(BeEmpty())
 	var since time.Time
 	Eventually(ctx, func() (int, error) {
 		since = time.Now().Add(-2 * time.Second)

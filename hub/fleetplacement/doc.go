@@ -33,5 +33,7 @@
 // Objects of our own kinds that no placement names go nowhere: condition FleetPlaced=False/NoPlacement says so.
 //
 // A member's counters are stale when its ManagedCluster is not available, or its agent has not renewed
-// Lease flotilla in the cluster's namespace for a while. They are kept, and FleetStatusFresh names it.
+// Lease flotilla in the cluster's namespace for a while. They are kept, and FleetStatusFresh names it. An agent
+// that comes back after its Lease ran out says so in the Lease (acquireTime), and its counters stay stale until
+// it had time to report: after an outage of the hub, status is marked stale and then fresh.
 package fleetplacement

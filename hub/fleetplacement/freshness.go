@@ -47,11 +47,26 @@ func (f *Freshness) Reconcile(ctx context.Context, req reconcile.Request) (recon
 
 // left is how long the lease stays fresh; 0 or less when it is not.
 func (f *Freshness) left(lease *coordinationv1.Lease) time.Duration {
-	if lease.Spec.RenewTime == nil {
+	if lease.Spec.RenewTime == nil || settling(lease) {
 		return 0
 	}
 	// One millisecond more: a lease exactly as old as is allowed still counts as fresh.
 	return lease.Spec.RenewTime.Add(f.StaleAfter + time.Millisecond).Sub(f.Clock.Now())
+}
+
+// settleShare is the part of a lease's duration that an agent has, after it was out of touch, to read its slices
+// and to report. It is less than what passes between two renewals.
+const settleShare = 8
+
+// settling tells that the agent has come back so lately that its counters may be those of before. Its lease
+// says since when it is back, so that a hub which was away as well knows it too.
+func settling(lease *coordinationv1.Lease) bool {
+	spec := lease.Spec
+	if spec.AcquireTime == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return false
+	}
+	duration := time.Duration(*spec.LeaseDurationSeconds) * time.Second
+	return spec.RenewTime.Sub(spec.AcquireTime.Time) < duration/settleShare
 }
 
 // turn remembers a cluster's state and tells whether it is news. A cluster seen for the first time is

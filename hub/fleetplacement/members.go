@@ -95,6 +95,9 @@ func (m *member) markStale(s *snapshot, threshold time.Duration) {
 	cluster, known := s.clusters[m.cluster]
 	renewed, reports := s.renewed[m.cluster]
 	why := staleness(cluster, known, renewed, reports, s.now.Add(-threshold))
+	if why == "" && s.settling[m.cluster] {
+		why = "its agent was out of touch and is back; its report is awaited"
+	}
 	if why == "" {
 		return
 	}

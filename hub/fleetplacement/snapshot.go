@@ -39,8 +39,10 @@ type snapshot struct {
 	strays []*fleetv1alpha1.FleetSlice
 	// renewed is when each cluster's agent last renewed its lease.
 	renewed map[string]time.Time
-	epoch   int64
-	now     time.Time
+	// settling are the clusters whose agents came back so lately that their counters may be old.
+	settling map[string]bool
+	epoch    int64
+	now      time.Time
 }
 
 func (r *Reconciler) gather(ctx context.Context, p *fleetv1alpha1.FleetPlacement) (*snapshot, error) {
@@ -197,11 +199,11 @@ func (r *Reconciler) readLeases(ctx context.Context, s *snapshot) error {
 	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing leases: %w", err)
 	}
-	s.renewed = make(map[string]time.Time, len(list.Items))
+	s.renewed, s.settling = make(map[string]time.Time, len(list.Items)), map[string]bool{}
 	for i := range list.Items {
 		lease := &list.Items[i]
 		if lease.Name == fleetv1alpha1.AddOnName && lease.Spec.RenewTime != nil {
-			s.renewed[lease.Namespace] = lease.Spec.RenewTime.Time
+			s.renewed[lease.Namespace], s.settling[lease.Namespace] = lease.Spec.RenewTime.Time, settling(lease)
 		}
 	}
 	return nil

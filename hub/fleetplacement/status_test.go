@@ -51,6 +51,8 @@ func TestStatus(t *testing.T) {
 			[]string{resolved, placed, "FleetProgressing=True/ApplyFailed", fresh, "b:Failed 1/1", "a:Applied 1/1"}, false},
 		"lease too old": {func(s *snapshot, _ *outcome) { s.renewed["b"] = epoch.Add(-41 * time.Second) },
 			[]string{resolved, placed, complete, "FleetStatusFresh=False/Stale", "b:Stale 1/1", "a:Applied 1/1"}, true},
+		"back, its report awaited": {func(s *snapshot, _ *outcome) { s.settling = map[string]bool{"b": true} },
+			[]string{resolved, placed, complete, "FleetStatusFresh=False/Stale", "b:Stale 1/1", "a:Applied 1/1"}, true},
 		"stale and behind: the others are observed": {func(s *snapshot, _ *outcome) { delete(s.renewed, "b"); s.slices["b"].Generation = 3 },
 			[]string{resolved, placed, "FleetProgressing=True/RollingOut", "FleetStatusFresh=False/Stale", "b:Stale 1/1", "a:Applied 1/1"}, true},
 		"no longer chosen": {func(s *snapshot, _ *outcome) { s.placement.Spec.ClusterNames = []string{"a"} },

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -56,7 +57,7 @@ func (s *shelf) Create(_ context.Context, o client.Object, _ ...client.CreateOpt
 
 func lease(at time.Time) *coordinationv1.Lease {
 	t := metav1.NewMicroTime(at)
-	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &t}}
+	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &t, LeaseDurationSeconds: ptr.To[int32](40)}}
 }
 
 func TestFreshnessTellsOnlyWhatTurned(t *testing.T) {
@@ -69,6 +70,7 @@ func TestFreshnessTellsOnlyWhatTurned(t *testing.T) {
 		name    string
 		at      time.Duration
 		renewed *time.Duration
+		back    *time.Duration
 		gone    bool
 		told    int
 		again   time.Duration
@@ -78,12 +80,18 @@ func TestFreshnessTellsOnlyWhatTurned(t *testing.T) {
 		{name: "just not too old", at: 50 * time.Second, told: 1, again: time.Millisecond},
 		{name: "too old", at: 50*time.Second + time.Millisecond, told: 2},
 		{name: "still too old", at: 60 * time.Second, told: 2},
-		{name: "back", at: 70 * time.Second, renewed: after(70), told: 3, again: 40*time.Second + time.Millisecond},
-		{name: "gone", at: 71 * time.Second, gone: true, told: 4},
+		{name: "back, its report awaited", at: 70 * time.Second, renewed: after(70), back: after(70), told: 2},
+		{name: "reports", at: 75 * time.Second, renewed: after(75), back: after(70), told: 3, again: 40*time.Second + time.Millisecond},
+		{name: "an outage seen only in the lease", at: 140 * time.Second, renewed: after(139), back: after(138), told: 4},
+		{name: "reports again", at: 148 * time.Second, renewed: after(148), back: after(138), told: 5, again: 40*time.Second + time.Millisecond},
+		{name: "gone", at: 149 * time.Second, gone: true, told: 6},
 	} {
 		clock.SetTime(epoch.Add(step.at))
 		if step.renewed != nil {
 			reads.lease = lease(epoch.Add(*step.renewed))
+			if step.back != nil {
+				reads.lease.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(epoch.Add(*step.back)))
+			}
 		}
 		if step.gone {
 			reads.lease = nil

@@ -258,11 +258,29 @@ var _ = Describe("The fleet agent", func() {
 		lease := &coordinationv1.Lease{}
 		key := client.ObjectKey{Namespace: clusterName, Name: fleetv1alpha1.AddOnName}
 		Eventually(func() error { return hubAdmin.Get(w.ctx, key, lease) }).Should(Succeed())
-		first := lease.Spec.RenewTime.Time
+		first, returned := lease.Spec.RenewTime.Time, lease.Spec.AcquireTime
 		Eventually(func() bool {
 			Expect(hubAdmin.Get(w.ctx, key, lease)).To(Succeed())
 			return lease.Spec.RenewTime.After(first)
 		}).Should(BeTrue())
+		Expect(lease.Spec.AcquireTime.Equal(returned)).To(BeTrue(), "it was not out of touch")
+
+		By("saying that it is back when the Lease had run out")
+		w.stop()
+		Expect(hubAdmin.Get(w.ctx, key, lease)).To(Succeed())
+		lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(-time.Hour)))
+		Expect(hubAdmin.Update(w.ctx, lease)).To(Succeed())
+		w.stop = start()
+		Eventually(func() *metav1.MicroTime {
+			Expect(hubAdmin.Get(w.ctx, key, lease)).To(Succeed())
+			return lease.Spec.AcquireTime
+		}).ShouldNot(Or(BeNil(), Equal(returned)))
+		back := *lease.Spec.AcquireTime
+		Eventually(func() time.Duration {
+			Expect(hubAdmin.Get(w.ctx, key, lease)).To(Succeed())
+			return lease.Spec.RenewTime.Sub(back.Time)
+		}).Should(BeNumerically(">", 0))
+		Expect(lease.Spec.AcquireTime.Time).To(BeTemporally("==", back.Time))
 	})
 
 	It("is killed at any moment and still arrives", func() {

@@ -5,8 +5,8 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -49,8 +49,9 @@ func (b *heartbeat) run(ctx context.Context, end context.CancelCauseFunc) {
 	var renewed, failing time.Time
 	for {
 		wait := b.interval
+		last, err := b.beat(ctx, renewed)
 		now := b.clock.Now()
-		switch err := b.renew(ctx); {
+		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
@@ -59,7 +60,7 @@ func (b *heartbeat) run(ctx context.Context, end context.CancelCauseFunc) {
 				logger.Info("the hub is away: its Lease was not renewed", "error", err.Error())
 			}
 			wait = min(b.interval, retryInterval)
-		case !renewed.IsZero() && !failing.IsZero() && now.Sub(renewed) > outage*b.interval:
+		case !failing.IsZero() && !last.IsZero() && now.Sub(last) > outage*b.interval:
 			end(errReturned)
 			return
 		default:
@@ -73,25 +74,42 @@ func (b *heartbeat) run(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// renew writes the present time into the Lease, and makes the Lease if there is none.
-func (b *heartbeat) renew(ctx context.Context) error {
+// beat renews the Lease. It returns when the Lease was renewed before, zero if never: renewed, or what the
+// Lease says when this session has not renewed it yet.
+func (b *heartbeat) beat(ctx context.Context, renewed time.Time) (last time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.interval)
 	defer cancel()
-	now := metav1.NewMicroTime(b.clock.Now())
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: fleetv1alpha1.AddOnName},
-		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity:       &b.namespace,
-			LeaseDurationSeconds: ptr.To(int32(leaseFactor * b.interval / time.Second)),
-			RenewTime:            &now,
-		},
+	if renewed.IsZero() {
+		lease := &coordinationv1.Lease{}
+		err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: fleetv1alpha1.AddOnName}, lease)
+		if client.IgnoreNotFound(err) != nil {
+			return time.Time{}, err
+		}
+		if lease.Spec.RenewTime != nil {
+			renewed = lease.Spec.RenewTime.Time
+		}
 	}
-	text, err := now.MarshalJSON()
+	return renewed, b.renew(ctx, renewed)
+}
+
+// renew writes the present time into the Lease, and makes the Lease if there is none. When the Lease had run
+// out it also says that the agent is back since now: until it reported, the hub believes no counter.
+func (b *heartbeat) renew(ctx context.Context, last time.Time) error {
+	now := metav1.NewMicroTime(b.clock.Now())
+	spec := coordinationv1.LeaseSpec{
+		HolderIdentity:       &b.namespace,
+		LeaseDurationSeconds: ptr.To(int32(leaseFactor * b.interval / time.Second)),
+		RenewTime:            &now,
+	}
+	if !last.IsZero() && now.Sub(last) > leaseFactor*b.interval {
+		spec.AcquireTime = &now
+	}
+	change, err := json.Marshal(map[string]coordinationv1.LeaseSpec{"spec": spec})
 	if err != nil {
 		return err
 	}
-	change := fmt.Sprintf(`{"spec":{"renewTime":%s,"leaseDurationSeconds":%d,"holderIdentity":%q}}`, text, *lease.Spec.LeaseDurationSeconds, b.namespace)
-	err = b.client.Patch(ctx, lease.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(agentOwner))
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: fleetv1alpha1.AddOnName}, Spec: spec}
+	err = b.client.Patch(ctx, lease.DeepCopy(), client.RawPatch(types.MergePatchType, change), client.FieldOwner(agentOwner))
 	if apierrors.IsNotFound(err) {
 		err = b.client.Create(ctx, lease, client.FieldOwner(agentOwner))
 	}

@@ -7,6 +7,8 @@ package fleet
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/yaml"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
@@ -57,7 +60,7 @@ func TestIntegration(t *testing.T) {
 	}
 	hubAccess = hubServer.UserFor(t, "flotilla-agent", "member-1-agents")
 	hubAccess.UserAgent = hubAgent
-	for _, obj := range hubRights() {
+	for _, obj := range hubRights(t) {
 		if err := hubAdmin.Create(context.Background(), obj); err != nil {
 			t.Fatal(err)
 		}
@@ -67,19 +70,21 @@ func TestIntegration(t *testing.T) {
 	RunSpecs(t, "Fleet agent")
 }
 
-// hubRights are all the rights the agent has on the hub.
-func hubRights() []client.Object {
-	named := metav1.ObjectMeta{Namespace: clusterName, Name: "flotilla"}
-	group := fleetv1alpha1.SchemeGroupVersion.Group
+// hubRights are all the rights the agent has on the hub: those of the manifest that users apply.
+func hubRights(t *testing.T) []client.Object {
+	text, err := os.ReadFile(filepath.Join(testkit.Root(), "kustomize/hub/agent.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(text, role); err != nil {
+		t.Fatal(err)
+	}
 	return []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clusterName}},
-		&rbacv1.Role{ObjectMeta: named, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{group}, Resources: []string{"fleetslices"}, Verbs: []string{"get", "list", "watch", "patch"}},
-			{APIGroups: []string{group}, Resources: []string{"fleetslices/status"}, Verbs: []string{"patch"}},
-			{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create", "patch"}},
-		}},
-		&rbacv1.RoleBinding{ObjectMeta: named,
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "flotilla"},
+		role,
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: "flotilla"},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "member-1-agents"}}},
 	}
 }
