@@ -30,6 +30,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *snapshot) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	r.pace.forget(s.placement.UID)
+	r.dropped.forget(s.placement.UID)
 	return reconcile.Result{}, r.setFinalizer(ctx, s.placement, false)
 }
 

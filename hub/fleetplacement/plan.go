@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,6 +41,8 @@ type decision struct {
 	remove  []*fleetv1alpha1.FleetSlice
 	// release tells that the target goes, and lets go of it once the slices have gone.
 	release bool
+	// again is after how long to decide again; 0 when nothing is waited for.
+	again time.Duration
 }
 
 // decide is pure, apart from what the renderer remembers.
@@ -48,14 +51,12 @@ func (r *Reconciler) decide(s *snapshot) decision {
 	if stop := d.targetOf(s, r.Dividers); stop {
 		return d
 	}
-	choice, err := placement.Choose(placement.Input{
-		Spec: &s.placement.Spec, Clusters: s.clusters, Holding: slices.Collect(maps.Keys(s.slices)), Placement: s.ocm, Decisions: s.decisions,
-	})
+	choice, err := placement.Choose(s.choosing(r.DropGrace))
 	if err != nil {
 		d.cannot(fleetv1alpha1.ReasonNoClusters, err.Error())
 		return d
 	}
-	d.chosen = choice.Clusters
+	d.chosen, d.again = choice.Clusters, choice.Again
 	if choice.Unresolved != "" {
 		d.cannot(fleetv1alpha1.ReasonNoClusters, choice.Unresolved)
 		return d

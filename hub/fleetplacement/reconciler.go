@@ -52,11 +52,14 @@ type Reconciler struct {
 	Clock clock.Clock
 	// StaleAfter is how old an agent's lease may be before its counters count as stale.
 	StaleAfter time.Duration
+	// DropGrace is how long a cluster that is well keeps its share after OCM's decisions dropped it.
+	DropGrace time.Duration
 	// Concurrency is how many placements are worked on at a time; at least 1.
 	Concurrency int
 
-	kinds kinds
-	pace  pace
+	kinds   kinds
+	pace    pace
+	dropped dropped
 }
 
 // Reconcile makes one pass over a placement.
@@ -90,6 +93,7 @@ func (r *Reconciler) pass(ctx context.Context, p *fleetv1alpha1.FleetPlacement) 
 	if d.resolved != nil && d.resolved.Reason == fleetv1alpha1.ReasonTargetNotSupported {
 		result.RequeueAfter = steps.Sooner(result.RequeueAfter, unsupportedInterval)
 	}
+	result.RequeueAfter = steps.Sooner(result.RequeueAfter, d.again)
 	return result, errors.Join(err, out.retry())
 }
 

@@ -43,6 +43,8 @@ type snapshot struct {
 	settling map[string]bool
 	epoch    int64
 	now      time.Time
+	// dropped is since when OCM's decisions have been missing clusters that are well.
+	dropped map[string]time.Time
 }
 
 func (r *Reconciler) gather(ctx context.Context, p *fleetv1alpha1.FleetPlacement) (*snapshot, error) {
@@ -54,7 +56,27 @@ func (r *Reconciler) gather(ctx context.Context, p *fleetv1alpha1.FleetPlacement
 			return nil, err
 		}
 	}
+	r.noteDropped(s)
 	return s, nil
+}
+
+// noteDropped remembers which clusters OCM's decisions are missing.
+func (r *Reconciler) noteDropped(s *snapshot) {
+	s.dropped = r.dropped.note(s.placement.UID, placement.Dropped(s.choosing(r.DropGrace)), s.now)
+}
+
+// choosing is what the choice of clusters is made from. A slice that is being deleted is no share.
+func (s *snapshot) choosing(grace time.Duration) placement.Input {
+	in := placement.Input{
+		Spec: &s.placement.Spec, Clusters: s.clusters, Placement: s.ocm, Decisions: s.decisions,
+		Dropped: s.dropped, Grace: grace, Now: s.now,
+	}
+	for cluster, one := range s.slices {
+		if one.DeletionTimestamp.IsZero() {
+			in.Holding = append(in.Holding, cluster)
+		}
+	}
+	return in
 }
 
 // readHolder finds the oldest placement for the target: by creation, then by name.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,12 @@ type Input struct {
 	Clusters map[string]Cluster
 	// Holding are the clusters that hold a share now.
 	Holding []string
+	// Dropped is since when the clusters that Dropped named have been so, as far as is known; one that
+	// is not in it was dropped just now.
+	Dropped map[string]time.Time
+	// Grace is how long a dropped cluster keeps its share, and Now the time of asking.
+	Grace time.Duration
+	Now   time.Time
 	// Placement that spec.placementRef names; nil when there is none.
 	Placement *clusterv1beta1.Placement
 	// Decisions of that Placement: those labelled with its name.
@@ -51,6 +58,9 @@ type Choice struct {
 	Refused []string
 	// Unresolved says why the clusters cannot be known now; then nothing may be given, moved or taken.
 	Unresolved string
+	// Again is after how long to ask again, because a dropped cluster's grace ends then; 0 when none is
+	// waited for.
+	Again time.Duration
 }
 
 // Names of the chosen clusters, in order.
@@ -69,7 +79,7 @@ func Choose(in Input) (Choice, error) {
 	if err != nil || choice.Unresolved != "" {
 		return choice, err
 	}
-	keep(in, groups, &choice)
+	kept := keep(in, groups, &choice)
 	for name, group := range groups {
 		cluster, known := in.Clusters[name]
 		switch {
@@ -83,7 +93,7 @@ func Choose(in Input) (Choice, error) {
 			choice.Left[name] = "the hub has not accepted the cluster"
 			choice.Refused = append(choice.Refused, name)
 		default:
-			choice.Clusters = append(choice.Clusters, Selected{Cluster: cluster, Group: group, Frozen: frozen(cluster)})
+			choice.Clusters = append(choice.Clusters, Selected{Cluster: cluster, Group: group, Frozen: cmp.Or(kept[name], frozen(cluster))})
 		}
 	}
 	slices.SortFunc(choice.Clusters, func(a, b Selected) int { return cmp.Compare(a.Name, b.Name) })
@@ -142,23 +152,65 @@ func unresolved(name string, p *clusterv1beta1.Placement, read int) string {
 	return ""
 }
 
-// keep adds to groups the clusters that hold a share and were dropped from the decisions because they
-// are out of reach.
-func keep(in Input, groups map[string]string, choice *Choice) {
+// keep adds to groups the clusters that hold a share and are not among the decisions because they are
+// out of reach, or were dropped a short while ago. It returns why the latter may get no more.
+func keep(in Input, groups map[string]string, choice *Choice) map[string]string {
+	kept := map[string]string{}
 	byOCM := in.Spec.PlacementRef != nil
 	for _, name := range in.Holding {
 		if _, named := groups[name]; named {
 			continue
 		}
-		switch cluster, known := in.Clusters[name]; {
+		cluster, known := in.Clusters[name]
+		left := in.graceOf(name)
+		switch {
 		case !known:
 			choice.Left[name] = "no such ManagedCluster"
 		case byOCM && cluster.Usable() && cluster.Unreachable:
 			groups[name] = ""
+		case byOCM && cluster.Usable() && left > 0:
+			groups[name] = ""
+			until := in.Now.Add(left).UTC().Format(time.RFC3339)
+			kept[name] = "the decisions no longer name the cluster: it keeps what it has until " + until + " and gets no more"
+			if choice.Again == 0 || left < choice.Again {
+				choice.Again = left
+			}
 		default:
 			choice.Left[name] = "no longer selected"
 		}
 	}
+	return kept
+}
+
+// graceOf is how long a dropped cluster keeps its share from now on.
+func (in Input) graceOf(cluster string) time.Duration {
+	since, known := in.Dropped[cluster]
+	if !known {
+		since = in.Now
+	}
+	return in.Grace - in.Now.Sub(since)
+}
+
+// Dropped names the clusters that hold a share, are well and are missing from the decisions of OCM, in
+// the order of in.Holding. There are none while the decisions cannot be relied upon. The caller remembers
+// since when, for Input.Dropped: OCM takes the taint off a cluster that returns before it decides for it
+// again, and a drop may be read before the taint that made it.
+func Dropped(in Input) (out []string) {
+	if in.Spec.PlacementRef == nil {
+		return nil
+	}
+	groups := map[string]string{}
+	decided(in.Decisions, groups)
+	if unresolved(in.Spec.PlacementRef.Name, in.Placement, len(groups)) != "" {
+		return nil
+	}
+	for _, name := range in.Holding {
+		cluster := in.Clusters[name]
+		if _, named := groups[name]; !named && cluster.Usable() && !cluster.Unreachable {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func frozen(c Cluster) string {

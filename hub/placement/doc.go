@@ -7,7 +7,9 @@
 // Choose answers which clusters a FleetPlacement names. Only clusters that the hub accepted and that
 // are not being deleted count. A cluster that Open Cluster Management dropped from the decisions
 // because it is unreachable is kept when it holds a share: what then happens is our failover's
-// business, not the drop's.
+// business, not the drop's. Taints and decisions come one after the other, so a cluster that is well and
+// was dropped keeps its share for a grace, frozen; Dropped names those whose grace runs. Names and
+// selectors of the FleetPlacement itself count at once.
 //
 // Compile and Term.Match answer for which of them a subset's node selector term holds, as if a cluster
 // were a node with several values V for a key. T are the values of the term:

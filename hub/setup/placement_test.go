@@ -70,11 +70,22 @@ var _ = Describe("Which clusters", func() {
 		w.change(ctx, setReplicas(8))
 		Eventually(ctx, w.shares(ctx)).Should(Equal([]int32{3, 3, 2}))
 
-		By("a cluster that is dropped while it is well loses its share")
+		By("it is back: its taint goes, and OCM decides for it a while later")
+		held := w.slices(ctx)[w.clusters[2]]
 		changeCluster(ctx, w.clusters[2], func(mc *clusterv1.ManagedCluster) {
 			mc.Spec.Taints = nil
 			setAvailable(mc, metav1.ConditionTrue)
 		})
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetStatusFresh)).Should(Equal("True/Fresh"))
+		Consistently(ctx, w.shares(ctx), time.Second).Should(Equal([]int32{3, 3, 2}))
+		w.decide(ctx, w.clusters[:1], w.clusters[1:])
+		Consistently(ctx, w.shares(ctx), dropGrace+time.Second).Should(Equal([]int32{3, 3, 2}))
+		Expect(w.slices(ctx)[w.clusters[2]].UID).To(Equal(held.UID))
+		Expect(agents[w.clusters[2]].deleted.Load()).To(BeZero())
+
+		By("a cluster that is dropped while it is well loses its share after a grace")
+		w.decide(ctx, w.clusters[:1], w.clusters[1:2])
+		Consistently(ctx, w.shares(ctx), dropGrace/2).Should(Equal([]int32{3, 3, 2}))
 		Eventually(ctx, w.shares(ctx)).Should(Equal([]int32{4, 4, -1}))
 
 		By("a Placement that goes takes nothing away")

@@ -50,7 +50,7 @@ func AddControllers(mgr manager.Manager, opts *Options) error {
 		Kinds:    toldKinds(), Renderer: render.New(),
 		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: writer, Namespace: opts.Namespace, Clock: now},
 		Events: events.New(mgr.GetEventRecorder("flotilla-hub")), Clock: now,
-		StaleAfter: opts.StaleAfter, Concurrency: opts.Workers,
+		StaleAfter: opts.StaleAfter, DropGrace: opts.DropGrace, Concurrency: opts.Workers,
 	}
 	return placements.SetupWithManager(mgr)
 }

@@ -38,8 +38,11 @@ import (
 // hubAgent is the user agent of the hub under test: its writes are counted.
 const hubAgent = "flotilla-hub"
 
-// staleAfter is short, so that staleness can be waited for.
-const staleAfter = 4 * time.Second
+// staleAfter and dropGrace are short, so that staleness and a drop can be waited for.
+const (
+	staleAfter = 4 * time.Second
+	dropGrace  = 4 * time.Second
+)
 
 var (
 	server *testkit.Server
@@ -120,7 +123,7 @@ func startHub() *process {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	opts := NewOptions()
-	opts.Namespace, opts.StaleAfter = "flotilla-system", staleAfter
+	opts.Namespace, opts.StaleAfter, opts.DropGrace = "flotilla-system", staleAfter, dropGrace
 	Expect(AddControllers(mgr, opts)).To(Succeed())
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{cancel: cancel, done: make(chan struct{})}
