@@ -16,11 +16,17 @@
 //
 //	condition                          reason                            members
 //	Resolved=False                     TargetTaken, TargetNotSupported,  keep what they have
-//	                                   NoClusters (Placement missing)
+//	                                   NoClusters
 //	Resolved=False                     TargetNotFound                    lose it
 //	Resolved=False                     UnknownClusters                   the known ones are served
 //	FleetPlaced=False                  InvalidTarget, RenderFailed       keep what they have
-//	FleetPlaced=False                  InsufficientCapacity              get as much as fits
+//	FleetPlaced=False                  InsufficientCapacity              get as much as fits; keep what they
+//	                                                                     have when nothing fits anywhere
+//
+// A selection that turns empty takes nothing back: a mistake in a selector, a lost label and a deleted
+// binding look just like it. Whatever stands in the way, slices of clusters that exist no more go, and so
+// do those that are being deleted already. What is being deleted is no share any more: a cluster that is
+// chosen meanwhile is frozen at nothing until its old slice has gone.
 //
 // Of two placements for one target the older holds it; the younger waits in TargetTaken.
 //

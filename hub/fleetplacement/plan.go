@@ -48,24 +48,37 @@ type decision struct {
 // decide is pure, apart from what the renderer remembers.
 func (r *Reconciler) decide(s *snapshot) decision {
 	var d decision
+	r.plan(s, &d)
+	d.leaving(s)
+	return d
+}
+
+// plan resolves target and clusters and divides; it stops where something stands in the way.
+func (r *Reconciler) plan(s *snapshot, d *decision) {
 	if stop := d.targetOf(s, r.Dividers); stop {
-		return d
+		return
 	}
 	choice, err := placement.Choose(s.choosing(r.DropGrace))
 	if err != nil {
 		d.cannot(fleetv1alpha1.ReasonNoClusters, err.Error())
-		return d
+		return
 	}
 	d.chosen, d.again = choice.Clusters, choice.Again
 	if choice.Unresolved != "" {
 		d.cannot(fleetv1alpha1.ReasonNoClusters, choice.Unresolved)
-		return d
+		return
+	}
+	if d.nothingChosen(s, choice) {
+		return
 	}
 	d.clustersOf(choice)
-	plan, err := r.divide(s, &d, choice)
+	plan, err := r.divide(s, d, choice)
 	if err != nil {
 		d.placed = problemOf(err)
-		return d
+		return
+	}
+	if d.nothingPlanned(s, plan) {
+		return
 	}
 	if len(choice.Refused) > 0 {
 		plan.Notes = append(plan.Notes, "not served: "+some(because(choice.Left, choice.Refused)))
@@ -74,7 +87,6 @@ func (r *Reconciler) decide(s *snapshot) decision {
 	if err := d.slicesOf(s); err != nil {
 		d.plan, d.placed = nil, problemOf(err)
 	}
-	return d
 }
 
 // cannot says that target or clusters are not known: members keep what they have.

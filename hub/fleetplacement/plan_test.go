@@ -127,7 +127,7 @@ func TestDecide(t *testing.T) {
 		"no divider": {func(s *snapshot, _ *Reconciler) { s.placement.Spec.TargetRef.Kind = "Other" },
 			"TargetNotSupported", "TargetNotSupported", "", "", false},
 		"unknown cluster": {func(s *snapshot, _ *Reconciler) { s.placement.Spec.ClusterNames = []string{"a", "z"} }, "UnknownClusters", "", "a", "b", false},
-		"no cluster":      {func(s *snapshot, _ *Reconciler) { s.placement.Spec.ClusterNames = []string{"z"} }, "UnknownClusters", "", "", "a,b", false},
+		"no cluster":      {func(s *snapshot, _ *Reconciler) { s.placement.Spec.ClusterNames = []string{"z"} }, "NoClusters", "NoClusters", "", "", false},
 		"no OCM placement": {func(s *snapshot, _ *Reconciler) {
 			s.placement.Spec.ClusterNames, s.placement.Spec.PlacementRef = nil, &fleetv1alpha1.PlacementReference{Name: "x"}
 		}, "NoClusters", "NoClusters", "", "", false},
@@ -143,7 +143,42 @@ func TestDecide(t *testing.T) {
 		"bad weight selector": {func(s *snapshot, _ *Reconciler) {
 			s.placement.Spec.Division.Weights = []fleetv1alpha1.ClusterWeight{{ClusterSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Operator: "Near"}}}}}
 		}, "", "InvalidTarget", "", "", false},
-		"a stray": {func(s *snapshot, _ *Reconciler) { s.strays = []*fleetv1alpha1.FleetSlice{held("old")} }, "", "", "a,b", "old", false},
+		"nothing selected": {func(s *snapshot, _ *Reconciler) { selectNothing(s) }, "NoClusters", "NoClusters", "", "", false},
+		"nothing selected or held": {func(s *snapshot, _ *Reconciler) {
+			selectNothing(s)
+			s.slices = nil
+		}, "NoClusters", "", "", "", false},
+		"nothing selected, one gone": {func(s *snapshot, _ *Reconciler) {
+			selectNothing(s)
+			delete(s.clusters, "b")
+		}, "NoClusters", "NoClusters", "", "b", false},
+		"nothing selected, one going": {func(s *snapshot, _ *Reconciler) {
+			selectNothing(s)
+			leaves(s, "b")
+		}, "NoClusters", "NoClusters", "", "b", false},
+		"nothing selected, all going": {func(s *snapshot, _ *Reconciler) {
+			selectNothing(s)
+			leaves(s, "a")
+			delete(s.clusters, "b")
+		}, "NoClusters", "", "", "a,b", false},
+		"nothing selected, the rest being taken back": {func(s *snapshot, _ *Reconciler) {
+			selectNothing(s)
+			leaves(s, "a")
+			s.slices["b"].DeletionTimestamp = &now
+		}, "NoClusters", "", "", "a,b", false},
+		"no place":                  {func(_ *snapshot, r *Reconciler) { r.Dividers = nowhere{short: 2} }, "", "InsufficientCapacity", "", "", false},
+		"no place, one gone":        {func(s *snapshot, r *Reconciler) { r.Dividers = nowhere{short: 2}; delete(s.clusters, "b") }, "UnknownClusters", "InsufficientCapacity", "", "b", false},
+		"no place, and none held":   {func(s *snapshot, r *Reconciler) { r.Dividers = nowhere{short: 2}; s.slices = nil }, "", "", "", "", false},
+		"no place, none wanted":     {func(_ *snapshot, r *Reconciler) { r.Dividers = nowhere{} }, "", "", "", "a,b", false},
+		"no place for copies":       {func(s *snapshot, r *Reconciler) { r.Dividers = nowhere{}; duplicate(s, 3) }, "", "InsufficientCapacity", "", "", false},
+		"no copies wanted":          {func(s *snapshot, r *Reconciler) { r.Dividers = nowhere{}; duplicate(s, 0) }, "", "", "", "a,b", false},
+		"taken, one gone":           {func(s *snapshot, _ *Reconciler) { s.holder = "q"; delete(s.clusters, "b") }, "TargetTaken", "TargetTaken", "", "b", false},
+		"no divider, one gone":      {func(s *snapshot, r *Reconciler) { s.placement.Spec.TargetRef.Kind = "Other"; delete(s.clusters, "b") }, "TargetNotSupported", "TargetNotSupported", "", "b", false},
+		"not divisible, one gone":   {func(s *snapshot, r *Reconciler) { r.Dividers = even{errors.New("x")}; delete(s.clusters, "b") }, "UnknownClusters", "InvalidTarget", "", "b", false},
+		"taken, a stray's is gone":  {func(s *snapshot, _ *Reconciler) { s.holder = "q"; s.strays = []*fleetv1alpha1.FleetSlice{held("old")} }, "TargetTaken", "TargetTaken", "", "old", false},
+		"taken, one being deleted":  {func(s *snapshot, _ *Reconciler) { s.holder = "q"; s.slices["a"].DeletionTimestamp = &now }, "TargetTaken", "TargetTaken", "", "a", false},
+		"chosen, but being deleted": {func(s *snapshot, _ *Reconciler) { s.slices["a"].DeletionTimestamp = &now }, "", "", "a,b", "", false},
+		"a stray":                   {func(s *snapshot, _ *Reconciler) { s.strays = []*fleetv1alpha1.FleetSlice{held("old")} }, "", "", "a,b", "old", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := standing(), deciding()
@@ -171,6 +206,55 @@ func TestDecide(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func selectNothing(s *snapshot) {
+	s.placement.Spec.ClusterNames, s.placement.Spec.ClusterSelector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"no": "such"}}
+}
+
+func leaves(s *snapshot, cluster string) {
+	c := s.clusters[cluster]
+	c.Deleting = true
+	s.clusters[cluster] = c
+}
+
+func duplicate(s *snapshot, replicas int64) {
+	s.placement.Spec.Division.Mode = fleetv1alpha1.DivisionDuplicated
+	s.target.Object["spec"].(map[string]any)["replicas"] = replicas
+}
+
+// nowhere finds no place for anything.
+type nowhere struct{ short int32 }
+
+func (n nowhere) For(schema.GroupKind, fleetv1alpha1.DivisionMode) (Divider, string, string) {
+	return n, "nowhere", ""
+}
+
+func (n nowhere) Divide(share.Request) (plan share.Plan, _ error) {
+	if n.short > 0 {
+		plan.Short = []share.Shortage{{Replicas: n.short, Why: "none matches"}}
+	}
+	return plan, nil
+}
+
+func (n nowhere) Status(*unstructured.Unstructured, share.Summary) (map[string]any, error) {
+	return nil, nil
+}
+
+func TestWhatIsKeptIsSaid(t *testing.T) {
+	s := standing()
+	selectNothing(s)
+	d := deciding().decide(s)
+	const kept = "members keep what they have; delete the FleetPlacement to take it back"
+	if want := "nothing is selected: " + kept + ": a (no longer selected), b (no longer selected)"; d.resolved.Message != want {
+		t.Error(d.resolved.Message)
+	}
+	r := deciding()
+	r.Dividers = nowhere{short: 2}
+	d = r.decide(standing())
+	if want := "no selected cluster can take a share: " + kept + "; 2 replicas have no place: none matches"; d.placed.Message != want {
+		t.Error(d.placed.Message)
 	}
 }
 

@@ -171,7 +171,7 @@ func TestEvents(t *testing.T) {
 	d = r.decide(s)
 	status = statusOf(s, d, nil, summarize(s, d, outcome{}, nil))
 	list = eventsOf(s, d, outcome{}, status)
-	if len(list) != 2 || list[0].Type != "Warning" || list[0].Reason != "UnknownClusters" {
+	if len(list) != 2 || list[0].Type != "Warning" || list[0].Reason != "NoClusters" {
 		t.Errorf("%+v", list)
 	}
 	s.placement.Status = status

@@ -49,6 +49,35 @@ var _ = Describe("Which clusters", func() {
 		w.settled(ctx, 9)
 	})
 
+	It("nothing selected by mistake: members keep what they have", func(ctx SpecContext) {
+		w := newWorld(ctx, 2)
+		w.start(ctx, 4, w.bySelector)
+		before := w.slices(ctx)
+		w.changePlacement(ctx, func(s *fleetv1alpha1.FleetPlacementSpec) { s.ClusterSelector.MatchLabels["world"] = "wolrd" })
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionResolved)).Should(Equal("False/NoClusters"))
+		Expect(w.condition(ctx, fleetv1alpha1.ConditionFleetPlaced)(Default)).To(Equal("False/NoClusters"))
+		Expect(conditions.Find(w.placement(ctx, Default).Status.Conditions, fleetv1alpha1.ConditionResolved).Message).To(ContainSubstring("members keep what they have"))
+		Consistently(ctx, w.shares(ctx), time.Second).Should(Equal([]int32{2, 2}))
+		By("no cluster matches the workload's own selectors either")
+		elsewhere := func(region string) func(*appsv1beta1.UnitedDeployment) {
+			return func(ud *appsv1beta1.UnitedDeployment) {
+				ud.Spec.Topology.Subsets[0].NodeSelectorTerm = corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
+					Key: corev1.LabelTopologyRegion, Operator: corev1.NodeSelectorOpNotIn, Values: []string{region, "r1"},
+				}}}
+			}
+		}
+		w.change(ctx, elsewhere("r0"))
+		w.changePlacement(ctx, w.bySelector)
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetPlaced)).Should(Equal("False/InsufficientCapacity"))
+		Expect(w.condition(ctx, fleetv1alpha1.ConditionResolved)(Default)).To(Equal("True/Resolved"))
+		Consistently(ctx, w.shares(ctx), time.Second).Should(Equal([]int32{2, 2}))
+		By("mended, all is as before")
+		w.change(ctx, elsewhere("r7"))
+		Eventually(ctx, w.shares(ctx)).Should(Equal([]int32{4, -1}))
+		Expect(w.slices(ctx)[w.clusters[0]].UID).To(Equal(before[w.clusters[0]].UID))
+		w.settled(ctx, 4)
+	})
+
 	It("by OCM Placement, all its decisions", func(ctx SpecContext) {
 		w := newWorld(ctx, 3)
 		Expect(admin.Create(ctx, w.united(6))).To(Succeed())
