@@ -155,10 +155,15 @@ func (r *Reconciler) divide(s *snapshot, d *decision, choice placement.Choice) (
 	}
 	req := share.Request{Target: s.target, Mode: orDefault(spec.Division.Mode, fleetv1alpha1.DivisionDivided), Left: choice.Left, Held: share.Holdings{}, Given: map[string]share.Terms{}}
 	for cluster, one := range s.slices {
-		req.Held[cluster], req.Given[cluster] = slice.Held(one), slice.Terms(one)
+		if one.DeletionTimestamp.IsZero() {
+			req.Held[cluster], req.Given[cluster] = slice.Held(one), slice.Terms(one)
+		}
 	}
 	base := render.Base(s.target)
 	for _, c := range choice.Clusters {
+		if one := s.slices[c.Name]; one != nil && !one.DeletionTimestamp.IsZero() {
+			c.Frozen = slice.ErrDeleting.Error() // what it holds is on its way out, and no other is written before
+		}
 		object, err := r.Renderer.Render(base, overrides.Matching(c.Labels))
 		if err != nil {
 			return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonRenderFailed, Message: fmt.Sprintf("for cluster %s: %v", c.Name, err)}

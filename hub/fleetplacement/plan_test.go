@@ -258,6 +258,38 @@ func TestWhatIsKeptIsSaid(t *testing.T) {
 	}
 }
 
+// asked remembers what a divider was asked.
+type asked struct {
+	even
+	last *share.Request
+}
+
+func (a asked) For(schema.GroupKind, fleetv1alpha1.DivisionMode) (Divider, string, string) {
+	return a, "asked", ""
+}
+
+func (a asked) Divide(req share.Request) (share.Plan, error) {
+	*a.last = req
+	return a.even.Divide(req)
+}
+
+func TestShareOnItsWayOutIsNotHeld(t *testing.T) {
+	s, r, now := standing(), deciding(), metav1.Now()
+	s.slices["a"].DeletionTimestamp = &now
+	var req share.Request
+	r.Dividers = asked{last: &req}
+	r.decide(s)
+	if diff := cmp.Diff(share.Holdings{"b": {"": 1}}, req.Held); diff != "" {
+		t.Error(diff)
+	}
+	if _, given := req.Given["a"]; given {
+		t.Error("its terms are kept")
+	}
+	if req.Clusters[0].Frozen != slice.ErrDeleting.Error() || req.Clusters[1].Frozen != "" {
+		t.Errorf("frozen: %q, %q", req.Clusters[0].Frozen, req.Clusters[1].Frozen)
+	}
+}
+
 func reasonOf(p *share.Problem) string {
 	if p == nil {
 		return ""
