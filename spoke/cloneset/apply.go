@@ -44,10 +44,16 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 	for i := range p.plan.Waits {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, p.plan.Waits[i].After)
 	}
-	if p.outcome.Raced() {
+	if p.outcome.Raced() || p.claimsLeftOver() {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, raceRetry)
 	}
 	return out, p.outcome.Err()
+}
+
+// claimsLeftOver says whether claims wait for a pod that is not wanted any more: the next pass deletes
+// them.
+func (p *pass) claimsLeftOver() bool {
+	return len(p.plan.Create) == 0 && p.executor.DropSpares(p.set)
 }
 
 // nodeLabels asks for nodes only when the template spreads its pods.

@@ -65,7 +65,7 @@ func (p *pass) tidyClaims(ctx context.Context) (steps.Outcome, error) {
 	var kept []*corev1.PersistentVolumeClaim
 	var errs []error
 	for _, claim := range p.claims {
-		fate, pod := fateOf(claim, byInstance)
+		fate, pod := p.fate(claim, byInstance)
 		var err error
 		reason := "FailedDelete"
 		switch fate {
@@ -83,6 +83,18 @@ func (p *pass) tidyClaims(ctx context.Context) (steps.Outcome, error) {
 	}
 	p.claims = kept
 	return steps.Outcome{}, errors.Join(errs...)
+}
+
+// fate is fateOf, but claims made for a pod that was refused are kept for the next attempt.
+func (p *pass) fate(claim *corev1.PersistentVolumeClaim, byInstance map[string]*corev1.Pod) (claimFate, *corev1.Pod) {
+	fate, pod := fateOf(claim, byInstance)
+	switch {
+	case pod != nil:
+		p.executor.Used(p.set, claim)
+	case p.executor.Spare(p.set, claim):
+		return keepClaim, nil
+	}
+	return fate, pod
 }
 
 // handOver makes the pod the owner of its claim in the place of the set.

@@ -5,6 +5,7 @@ package cloneset
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
@@ -62,7 +63,7 @@ func changeEvent(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool
 }
 
 func failureOf(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) {
-	if f.Raced() {
+	if f.Raced() || f.InVain() {
 		return events.Event{}, false
 	}
 	reason, action := "FailedUpdate", "Update"
@@ -76,5 +77,16 @@ func failureOf(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) 
 	case f.Change.Kind == podset.MarkForRecreate:
 		reason, action = "FailedUpdatePodReCreate", "Recreate"
 	}
-	return events.Warning(set, reason, action, f.Err.Error()), true
+	return events.Warning(set, reason, action, textOf(set, f)), true
+}
+
+// textOf says what failed. A pod that is not there has a name drawn anew on each attempt; with a star in
+// its place a creation refused again and again has one text, which is written and told once.
+func textOf(set *appsv1beta1.CloneSet, f *execute.Fact) string {
+	text := f.Err.Error()
+	if f.Kind != execute.Created || f.Pod == nil || f.Pod.Name == "" {
+		return text
+	}
+	id := f.Pod.Labels[appsv1beta1.CloneSetInstanceID]
+	return strings.ReplaceAll(text, set.Name+"-"+id, set.Name+"-*")
 }

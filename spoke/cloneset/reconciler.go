@@ -118,6 +118,7 @@ func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.
 func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (reconcile.Result, error) {
 	if set.DeletionTimestamp != nil {
 		r.executor.Expectations.Forget(set.UID)
+		r.executor.DropSpares(set)
 		return reconcile.Result{}, nil
 	}
 	p := &pass{Reconciler: r, set: withDefaults(set), stored: set}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -126,6 +127,9 @@ func (p *pass) revision(ctx context.Context) (steps.Outcome, error) {
 		Template: &p.set.Spec.Template, Annotations: claimTemplateAnnotation(p.set.Spec.VolumeClaimTemplates),
 	}
 	history, err := p.revisions.Ensure(ctx, owner, p.set.Status.CurrentRevision, p.set.Status.CollisionCount)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return steps.Outcome{Stop: true}, nil // nothing can be made any more, and the set goes as well
+	}
 	if err != nil {
 		p.events.Publish(events.Warning(p.stored, "FailedRevision", "Reconcile", err.Error()))
 		return steps.Outcome{Stop: true}, err

@@ -115,11 +115,11 @@ func (p *pass) failures() (scale, update error) {
 	for i := range p.outcome.Facts {
 		f := &p.outcome.Facts[i]
 		switch {
-		case f.Err == nil || f.Raced():
+		case f.Err == nil || f.Raced() || f.InVain():
 		case f.Kind == execute.Changed:
 			updateErrs = append(updateErrs, f.Err)
 		default:
-			scaleErrs = append(scaleErrs, f.Err)
+			scaleErrs = append(scaleErrs, errors.New(textOf(p.stored, f)))
 		}
 	}
 	for i := range p.plan.Waits {

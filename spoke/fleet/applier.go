@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +25,8 @@ import (
 const (
 	// passTimeout bounds one pass over one slice.
 	passTimeout = time.Minute
-	// refusedRetry is how soon something that was refused, or is in conflict, is tried again.
+	// refusedRetry is how soon something that was refused, is in conflict, or is in a namespace that is
+	// being deleted, is tried again.
 	refusedRetry = 30 * time.Second
 )
 
@@ -75,10 +78,10 @@ func (a *applier) conclude(ctx context.Context, slice *fleetv1alpha1.FleetSlice,
 	if a.results.put(slice.Name, r) {
 		a.report(slice.Name)
 	}
-	switch r.reason {
-	case fleetv1alpha1.SliceReasonApplied:
+	switch {
+	case err == nil:
 		return reconcile.Result{}, nil
-	case fleetv1alpha1.SliceReasonRetrying:
+	case r.reason == fleetv1alpha1.SliceReasonRetrying && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return reconcile.Result{}, err
 	default:
 		log.FromContext(ctx).Info("not applied", "reason", r.reason, "message", r.message)

@@ -112,6 +112,14 @@ var _ = Describe("The fleet agent", func() {
 		Eventually(w.shape).Should(Equal("5 a:3/-1/1 b:2/-1/1 web:v1"))
 	})
 
+	It("waits, without haste, for a namespace that is being deleted", func() {
+		Expect(memberAdmin.Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}})).To(Succeed())
+		Expect(memberAdmin.Delete(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}})).To(Succeed())
+		s := w.create(w.slice("web", udText, numbersBySubset{"a": 3, "b": 2}, nil))
+		Expect(w.applied(s, "Retrying")).To(ContainSubstring("being terminated"))
+		w.quiet()
+	})
+
 	It("applies several objects and takes back the ones no longer listed", func() {
 		s := w.slice("many", `{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: shop}, data: {k: v}}`, nil, nil)
 		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(`{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: shop}, data: {k: v}}`)))

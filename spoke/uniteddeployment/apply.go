@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,7 +56,11 @@ func (w *writer) execute(ctx context.Context, ud *appsv1beta1.UnitedDeployment, 
 	each := func(moves []move, verb string, do func(move) error) (done []move, err error) {
 		var errs []error
 		for _, m := range moves {
-			if err := do(m); err != nil {
+			err := do(m)
+			if inVain(err) {
+				continue
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("subset %s: %w", m.subset, err))
 				told = append(told, subsetFailed(ud, verb, m, err))
 				continue
@@ -78,6 +83,10 @@ func (w *writer) execute(ctx context.Context, ud *appsv1beta1.UnitedDeployment, 
 	}
 	return o, told
 }
+
+// inVain tells whether a creation failed because the namespace is being deleted: nothing can be made in it
+// any more, and the UnitedDeployment goes with it.
+func inVain(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
 
 // create makes the workload under a name that follows from its owner and subset. When that name is
 // taken by our own workload, the cache was behind and nothing is left to do.

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
@@ -48,12 +46,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDe
 	}
 	s := &snapshot{ud: defaulted(stored)}
 	o, p, told, err := r.pass(ctx, s)
+	if inVain(err) {
+		return reconcile.Result{}, nil
+	}
 	status := statusOf(s, p, o, metav1.NewTime(r.clock.Now()))
 	err = errors.Join(err, r.writeStatus(ctx, stored, status))
 	r.events.Publish(told...)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return reconcile.Result{}, nil // nothing can be made any more, and we go as well
-	}
 	return reconcile.Result{}, err
 }
 

@@ -110,6 +110,31 @@ var _ = Describe("UnitedDeployment", func() {
 		Consistently(func() any { return server.Writes(GinkgoTB(), agent, since) }, rest60, 500*time.Millisecond).Should(BeEmpty())
 	}
 
+	It("makes nothing of a namespace that is being deleted", func() {
+		ud := fresh(cloneSetUD(2, subset("a", 1), subset("b", 1)))
+		Eventually(shape).Should(HaveLen(2))
+		observed(ud)
+		// Nothing here takes the finalizer off, so it stays as a namespace is while it is emptied.
+		Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
+		since := time.Now()
+		gone := cloneSets()["a"]
+		Expect(admin.Delete(ctx, &gone)).To(Succeed())
+		refused := func() (n int) {
+			for _, w := range server.Writes(GinkgoTB(), agent, since) {
+				if w.Verb == "create" && w.Namespace == ns {
+					n++
+				}
+			}
+			return n
+		}
+		Eventually(refused).Should(Equal(1))
+		change(ud, func() { ud.Spec.Template.CloneSetTemplate.Spec.Template.Spec.Containers[0].Image = "web:v2" })
+		Eventually(refused).Should(BeNumerically(">", 1))
+		quiet()
+		c := conditions.FindCompat(status(ud)().Conditions, appsv1beta1.SubsetProvisioned)
+		Expect(c).To(HaveField("Status", corev1.ConditionTrue))
+	})
+
 	It("makes, sizes, updates and removes CloneSets, and then rests", func() {
 		ud := fresh(cloneSetUD(5, subset("a", 2), subset("b", -1)))
 		Eventually(shape).Should(Equal(map[string]string{"a": "2/0 web:v1", "b": "3/0 web:v1"}))

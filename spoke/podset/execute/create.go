@@ -58,8 +58,9 @@ func (e *Executor) createOne(ctx context.Context, owner client.Object, b *build)
 	if b.err != nil {
 		return b.err
 	}
-	for _, claim := range b.claims {
+	for i, claim := range b.claims {
 		if err := e.ensureClaim(ctx, owner, claim); err != nil {
+			e.spares.keep(owner.GetUID(), b.claims[:i])
 			return err
 		}
 	}
@@ -71,6 +72,8 @@ func (e *Executor) createOne(ctx context.Context, owner client.Object, b *build)
 	case answerLost(err):
 		// It may or may not exist: the cache, or the API server later, will tell.
 		e.Expectations.Created(owner.GetUID(), b.pod, e.Now())
+	default:
+		e.spares.keep(owner.GetUID(), b.claims)
 	}
 	return fmt.Errorf("create pod %s: %w", b.pod.Name, err)
 }

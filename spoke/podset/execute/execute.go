@@ -34,6 +34,8 @@ type Executor struct {
 	Now          func() time.Time
 	// Lagged, when set, is told that the cache was behind for longer than Patience.
 	Lagged func(owner client.Object)
+
+	spares spares
 }
 
 // Builder makes the objects of one creation.
@@ -73,11 +75,12 @@ type Outcome struct {
 	Facts []Fact
 }
 
-// Err joins the errors. Lost races are left out: the next pass sees what won.
+// Err joins the errors. Lost races are left out: the next pass sees what won. So are creations in
+// vain: trying again makes no difference.
 func (o *Outcome) Err() error {
 	var errs []error
 	for i := range o.Facts {
-		if f := &o.Facts[i]; f.Err != nil && !f.Raced() {
+		if f := &o.Facts[i]; f.Err != nil && !f.Raced() && !f.InVain() {
 			errs = append(errs, f.Err)
 		}
 	}
@@ -97,6 +100,12 @@ func (o *Outcome) Raced() bool {
 // Raced says whether the fact failed because somebody else was faster: the pod changed or is gone.
 func (f *Fact) Raced() bool {
 	return f.Kind != Created && (apierrors.IsConflict(f.Err) || apierrors.IsNotFound(f.Err))
+}
+
+// InVain says whether the fact failed because the namespace is being deleted: nothing can be made in it
+// any more, and the workload goes with it.
+func (f *Fact) InVain() bool {
+	return apierrors.HasStatusCause(f.Err, corev1.NamespaceTerminatingCause)
 }
 
 // Execute carries the plan out. Creations are in slow start: 1, 2, 4, … at once, and a batch with a

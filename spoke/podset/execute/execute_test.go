@@ -74,13 +74,16 @@ func newBench(objects ...client.Object) *bench {
 	return b
 }
 
-type builder struct{ made int }
+type builder struct {
+	made   int
+	claims []*corev1.PersistentVolumeClaim
+}
 
 func (b *builder) Build(podset.Create) (*corev1.Pod, []*corev1.PersistentVolumeClaim, error) {
 	b.made++
 	pod := newPod(fmt.Sprint("new-", b.made))
 	pod.UID = ""
-	return pod, nil, nil
+	return pod, b.claims, nil
 }
 
 func (b *builder) Claims(*corev1.Pod) []*corev1.PersistentVolumeClaim { return nil }
@@ -203,6 +206,55 @@ func TestLostAnswer(t *testing.T) {
 	b.Execute(context.Background(), owner, &podset.Plan{Create: make([]podset.Create, 1)}, &b.builder)
 	if _, wait := b.observe(t); wait != 0 {
 		t.Error("a refused pod does not exist")
+	}
+}
+
+// Claims made for a pod that is refused are spare until a pod has them; those of a pod that may have
+// been made are not.
+func TestSpares(t *testing.T) {
+	b := newBench()
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}
+	b.builder.claims = []*corev1.PersistentVolumeClaim{claim}
+	refusal := error(apierrors.NewTimeoutError("slow", 1))
+	b.fail = func(_, name string) error {
+		if name == claim.Name {
+			return nil
+		}
+		return refusal
+	}
+	plan := &podset.Plan{Create: make([]podset.Create, 1)}
+	b.Execute(context.Background(), owner, plan, &b.builder)
+	if b.Spare(owner, claim) {
+		t.Error("the pod may be there")
+	}
+	if err := b.Client.Delete(context.Background(), claim); err != nil {
+		t.Fatal(err)
+	}
+	claim.UID, claim.ResourceVersion = "", ""
+	refusal = apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("quota"))
+	b.Execute(context.Background(), owner, plan, &b.builder)
+	if !b.Spare(owner, claim) || b.Spare(newPod("another"), claim) {
+		t.Error("the claim is spare, for its owner")
+	}
+	b.Used(owner, claim)
+	if b.Spare(owner, claim) {
+		t.Error("a pod has it")
+	}
+	if !b.DropSpares(owner) || b.DropSpares(owner) {
+		t.Error("spares are dropped once")
+	}
+}
+
+func TestCreationInVain(t *testing.T) {
+	b := newBench()
+	b.fail = func(string, string) error {
+		err := apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("being deleted"))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		return err
+	}
+	out := b.Execute(context.Background(), owner, &podset.Plan{Create: make([]podset.Create, 9)}, &b.builder)
+	if len(out.Facts) != 1 || !out.Facts[0].InVain() || out.Facts[0].Raced() || out.Err() != nil || out.Raced() {
+		t.Errorf("%d facts, err %v", len(out.Facts), out.Err())
 	}
 }
 
