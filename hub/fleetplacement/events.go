@@ -38,7 +38,7 @@ func eventsOf(s *snapshot, d decision, out outcome, status fleetv1alpha1.FleetPl
 	for _, conditionType := range []string{fleetv1alpha1.ConditionResolved, fleetv1alpha1.ConditionFleetPlaced} {
 		old, now := conditions.Find(s.placement.Status.Conditions, conditionType), conditions.Find(status.Conditions, conditionType)
 		if now.Status == metav1.ConditionFalse && now.Reason != fleetv1alpha1.ReasonDeleting && (old == nil || old.Reason != now.Reason) {
-			tell(events.Warning, now.Reason, cut(now.Message, maxMessage))
+			tell(events.Warning, now.Reason, conditions.Cut(now.Message, maxMessage))
 			return list
 		}
 	}

@@ -76,7 +76,7 @@ func details(members []member) []fleetv1alpha1.ClusterShareStatus {
 	for _, m := range ordered {
 		total := m.total()
 		out = append(out, fleetv1alpha1.ClusterShareStatus{
-			Name: m.cluster, State: m.state, Message: cut(m.message, maxMessage), DesiredReplicas: m.desired,
+			Name: m.cluster, State: m.state, Message: conditions.Cut(m.message, maxMessage), DesiredReplicas: m.desired,
 			Replicas: total.Replicas, ReadyReplicas: total.ReadyReplicas,
 			UpdatedReplicas: total.UpdatedReplicas, UpdatedReadyReplicas: total.UpdatedReadyReplicas,
 		})
@@ -169,15 +169,7 @@ func freshCondition(members []member) metav1.Condition {
 }
 
 func condition(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: cut(message, maxCondition)}
-}
-
-// cut shortens a text to at most that many bytes, at a rune's end.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
+	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: conditions.Cut(message, maxCondition)}
 }
 
 // turned tells whether a condition changed its status or reason, or a generation was observed: that is

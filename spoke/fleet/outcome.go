@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/internal/conditions"
 )
 
 // maxMessage bounds the message of condition Applied, in bytes.
@@ -39,12 +40,9 @@ func (r result) condition() metav1.Condition {
 	if r.reason == fleetv1alpha1.SliceReasonApplied {
 		status = metav1.ConditionTrue
 	}
-	message := r.message
-	if len(message) > maxMessage {
-		message = message[:maxMessage-3] + "…"
-	}
 	return metav1.Condition{
-		Type: fleetv1alpha1.SliceConditionApplied, Status: status, Reason: r.reason, Message: message, ObservedGeneration: r.generation,
+		Type: fleetv1alpha1.SliceConditionApplied, Status: status, Reason: r.reason,
+		Message: conditions.Cut(r.message, maxMessage), ObservedGeneration: r.generation,
 	}
 }
 

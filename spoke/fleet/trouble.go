@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/internal/conditions"
 	"github.com/flotilla-sh/flotilla/internal/pods"
 )
 
@@ -31,7 +32,7 @@ func worst(views []subsetView) []fleetv1alpha1.Trouble {
 			if reason == "" {
 				continue
 			}
-			reason, message = cut(reason, maxTroubleReason), cut(message, maxTroubleMessage)
+			reason, message = conditions.Cut(reason, maxTroubleReason), conditions.Cut(message, maxTroubleMessage)
 			t, ok := byReason[reason]
 			if !ok {
 				t = &fleetv1alpha1.Trouble{Reason: reason, Message: message}
@@ -92,11 +93,4 @@ func containerTrouble(s *corev1.ContainerStatus) (reason, message string) {
 		return cmp.Or(t.Reason, "Error"), fmt.Sprintf("container %s ended with exit code %d", s.Name, t.ExitCode)
 	}
 	return "", ""
-}
-
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return s[:most-3] + "…"
 }

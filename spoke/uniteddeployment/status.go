@@ -172,11 +172,7 @@ func message(prefix string, err error) string {
 	if err == nil {
 		return ""
 	}
-	text := prefix + strings.ReplaceAll(err.Error(), "\n", "; ")
-	if len(text) > maxMessage {
-		text = text[:maxMessage-1] + "…"
-	}
-	return text
+	return conditions.Cut(prefix+strings.ReplaceAll(err.Error(), "\n", "; "), maxMessage)
 }
 
 // sameStatus tells whether writing the status would change nothing.
