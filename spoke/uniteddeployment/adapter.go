@@ -23,6 +23,8 @@ type adapter interface {
 	metadata(t *appsv1beta1.SubsetTemplate) *metav1.ObjectMeta
 	// read returns the numbers of a workload.
 	read(obj client.Object) numbers
+	// template returns the pod template of a workload.
+	template(obj client.Object) *corev1.PodTemplateSpec
 	// draft returns a workload made from the template with these numbers, and the pod template
 	// inside it. Nothing of it is shared with the template.
 	draft(t *appsv1beta1.SubsetTemplate, selector *metav1.LabelSelector, want sizing) (client.Object, *corev1.PodTemplateSpec)

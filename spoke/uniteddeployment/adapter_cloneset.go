@@ -48,6 +48,10 @@ func (cloneSetAdapter) read(obj client.Object) numbers {
 	return n
 }
 
+func (cloneSetAdapter) template(obj client.Object) *corev1.PodTemplateSpec {
+	return &obj.(*appsv1beta1.CloneSet).Spec.Template
+}
+
 func (a cloneSetAdapter) draft(t *appsv1beta1.SubsetTemplate, selector *metav1.LabelSelector, want sizing) (client.Object, *corev1.PodTemplateSpec) {
 	set := &appsv1beta1.CloneSet{Spec: *t.CloneSetTemplate.Spec.DeepCopy()}
 	set.SetGroupVersionKind(a.kind())

@@ -40,6 +40,10 @@ func (deploymentAdapter) read(obj client.Object) numbers {
 	}
 }
 
+func (deploymentAdapter) template(obj client.Object) *corev1.PodTemplateSpec {
+	return &obj.(*appsv1.Deployment).Spec.Template
+}
+
 func (a deploymentAdapter) draft(t *appsv1beta1.SubsetTemplate, selector *metav1.LabelSelector, want sizing) (client.Object, *corev1.PodTemplateSpec) {
 	d := &appsv1.Deployment{Spec: *t.DeploymentTemplate.Spec.DeepCopy()}
 	d.SetGroupVersionKind(a.kind())

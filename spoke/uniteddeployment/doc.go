@@ -8,8 +8,8 @@
 //   - one pass brings every subset to the spec, and a pass that is cut off at any point is completed
 //     by the next: a subset's workload has a name that follows from the UnitedDeployment's uid and the
 //     subset, so it is not made twice;
-//   - a workload is written only when its revision, replicas, partition or patch differ from what
-//     they should be; at rest nothing is written;
+//   - a workload is written only when its revision, replicas, partition, patch, or the affinity and
+//     tolerations of its pods differ from what they should be; at rest nothing is written;
 //   - an update sends the fields the template sets, owned by spoke-uniteddeployment; fields that
 //     others own stay, fields that left the template go;
 //   - of two workloads of one subset the one that is not being deleted, then has more ready pods,

@@ -154,27 +154,26 @@ func (p *plan) bringTo(s *snapshot, kept map[string]liveSubset) {
 
 func (p *plan) subset(s *snapshot, subset *appsv1beta1.Subset, live liveSubset, exists bool) error {
 	size := p.sizes[subset.Name]
-	reason := "the subset has no " + s.adapter.kind().Kind
-	if exists {
-		reason = whyUpdate(s, subset, live, size)
-	}
-	if reason == "" {
-		return nil
-	}
 	want, err := desired(s.ud, s.adapter, subset, s.update, size)
 	if err != nil {
 		return err
 	}
-	m := move{subset: subset.Name, live: live.object, want: want, reason: reason}
-	if exists {
-		p.updates = append(p.updates, m)
-	} else {
+	m := move{subset: subset.Name, live: live.object, want: want}
+	if !exists {
+		m.reason = "the subset has no " + s.adapter.kind().Kind
 		p.creates = append(p.creates, m)
+		return nil
+	}
+	if m.reason = whyUpdate(s, subset, live, size); m.reason == "" {
+		m.reason = whereElse(&s.adapter.template(live.object).Spec, &s.adapter.template(want).Spec)
+	}
+	if m.reason != "" {
+		p.updates = append(p.updates, m)
 	}
 	return nil
 }
 
-// whyUpdate says in what the workload differs; "" when in nothing.
+// whyUpdate says in what the workload differs, apart from where its pods may be; "" when in nothing.
 func whyUpdate(s *snapshot, subset *appsv1beta1.Subset, live liveSubset, size sizing) string {
 	var reasons []string
 	if was := live.object.GetLabels()[appsv1beta1.SubsetRevisionLabel]; was != s.update {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -55,6 +56,9 @@ func TestPlan(t *testing.T) {
 	old.object.GetLabels()[appsv1beta1.SubsetRevisionLabel] = "web-1"
 	patched := cloneSetUD(2, subset("a", 2))
 	patched.Spec.Topology.Subsets[0].Patch = runtime.RawExtension{Raw: []byte(`{"spec":{"priority":1}}`)}
+	moved := cloneSetUD(5, subset("a", 2), subset("b", -1))
+	moved.Spec.Topology.Subsets[0].NodeSelectorTerm.MatchExpressions[0].Values = []string{"zone-a", "zone-c"}
+	moved.Spec.Topology.Subsets[1].Tolerations = []corev1.Toleration{{Key: "virtual", Operator: corev1.TolerationOpExists}}
 	broken := cloneSetUD(4, subset("a", 2), subset("b", 2))
 	broken.Spec.Topology.Subsets[0].Patch = runtime.RawExtension{Raw: []byte(`{"spec":[]}`)}
 	going := atRest(two, "a", sizing{replicas: 1})
@@ -77,6 +81,8 @@ func TestPlan(t *testing.T) {
 			[]string{"update a 2/1: partition 0 is to be 1", "update b 3/3: partition 0 is to be 3"}, ""},
 		"patch changed": {snapshotOf(patched, atRest(cloneSetUD(2, subset("a", 2)), "a", sizing{replicas: 2})),
 			[]string{"update a 2/0: the patch has changed"}, ""},
+		"domain changed": {snapshotOf(moved, atRest(two, "a", sizing{replicas: 2}), atRest(two, "b", sizing{replicas: 3})),
+			[]string{"update a 2/0: the affinity has changed", "update b 3/0: the tolerations have changed"}, ""},
 		"one patch is broken, the other subset goes on": {snapshotOf(broken), []string{"create b 2/0"}, "subset a: patch"},
 		"being deleted: wait":                           {snapshotOf(two, going, atRest(two, "b", sizing{replicas: 3})), nil, ""},
 		"deployment with a partition is at rest":        {snapshotOf(deployments, atRest(deployments, "a", sizing{replicas: 2})), nil, ""},

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -134,6 +135,54 @@ var _ = Describe("UnitedDeployment", func() {
 		c := conditions.FindCompat(status(ud)().Conditions, appsv1beta1.SubsetProvisioned)
 		Expect(c).To(HaveField("Status", corev1.ConditionTrue))
 	})
+
+	DescribeTable("moves the domain of a subset, and then rests", func(ud *appsv1beta1.UnitedDeployment, pod *corev1.PodTemplateSpec, live func(client.Object) *corev1.PodSpec, list func() client.ObjectList) {
+		pod.Spec.Tolerations = []corev1.Toleration{{Key: "own", Effect: corev1.TaintEffectNoSchedule}}
+		pod.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+				Weight: 3, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "fast", Operator: corev1.NodeSelectorOpExists}}},
+			}}},
+			PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			}}},
+		}
+		ud = fresh(ud)
+		spec := func(g Gomega) *corev1.PodSpec {
+			objects := list()
+			g.Expect(admin.List(ctx, objects, client.InNamespace(ns))).To(Succeed())
+			items, err := meta.ExtractList(objects)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(items).To(HaveLen(1))
+			return live(items[0].(client.Object))
+		}
+		Eventually(func(g Gomega) { spec(g) }).Should(Succeed())
+		quiet()
+		change(ud, func() {
+			a := &ud.Spec.Topology.Subsets[0]
+			a.NodeSelectorTerm.MatchExpressions[0].Values = []string{"zone-a", "zone-c"}
+			a.Tolerations = []corev1.Toleration{{Key: "virtual", Operator: corev1.TolerationOpExists}}
+		})
+		Eventually(func(g Gomega) {
+			got := spec(g)
+			required := got.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			g.Expect(required.NodeSelectorTerms[0].MatchExpressions[0].Values).To(Equal([]string{"zone-a", "zone-c"}))
+			g.Expect(got.Tolerations).To(HaveLen(2))
+		}).Should(Succeed())
+		quiet()
+	},
+		func() TableEntry {
+			ud := cloneSetUD(1, subset("a", 1))
+			return Entry("of a CloneSet", ud, &ud.Spec.Template.CloneSetTemplate.Spec.Template,
+				func(o client.Object) *corev1.PodSpec { return &(cloneSetAdapter{}).template(o).Spec },
+				func() client.ObjectList { return &appsv1beta1.CloneSetList{} })
+		}(),
+		func() TableEntry {
+			ud := deploymentUD(1, subset("a", 1))
+			return Entry("of a Deployment", ud, &ud.Spec.Template.DeploymentTemplate.Spec.Template,
+				func(o client.Object) *corev1.PodSpec { return &(deploymentAdapter{}).template(o).Spec },
+				func() client.ObjectList { return &appsv1.DeploymentList{} })
+		}(),
+	)
 
 	It("makes, sizes, updates and removes CloneSets, and then rests", func() {
 		ud := fresh(cloneSetUD(5, subset("a", 2), subset("b", -1)))
