@@ -36,8 +36,8 @@ const (
 	// TemplateNoDefaults (default off): pod templates are not defaulted at admission. Read by the
 	// webhooks.
 	TemplateNoDefaults featuregate.Feature = "TemplateNoDefaults"
-	// ResourcesDeletionProtection (default off): label policy.kruise.io/delete-protection holds.
-	// Read by the webhooks.
+	// ResourcesDeletionProtection (default off): label policy.kruise.io/delete-protection holds. Known so
+	// that a spoke that is given it starts; nothing reads it yet.
 	ResourcesDeletionProtection featuregate.Feature = "ResourcesDeletionProtection"
 )
 

@@ -42,14 +42,9 @@ func (d defaulter[T]) Default(ctx context.Context, obj T) error {
 	return nil
 }
 
-// Rules check an object at admission. old is nil at creation. An error means the check itself could
-// not be made.
-type Rules[T client.Object] struct {
-	// Write checks creations and updates.
-	Write func(ctx context.Context, old, obj T) (field.ErrorList, error)
-	// Delete checks deletions; nil lets all pass.
-	Delete func(ctx context.Context, obj T) error
-}
+// Rules check an object when it is created or updated. old is nil at creation. An error means the check
+// itself could not be made. Deletions are not asked about: they must not wait for a webhook.
+type Rules[T client.Object] func(ctx context.Context, old, obj T) (field.ErrorList, error)
 
 // Validating is an admission webhook that refuses what the rules refuse, naming field and fix.
 func Validating[T client.Object](scheme *runtime.Scheme, rules Rules[T]) *admission.Webhook {
@@ -73,15 +68,10 @@ func (v validator[T]) ValidateUpdate(ctx context.Context, old, obj T) (admission
 	return nil, v.check(ctx, old, obj)
 }
 
-func (v validator[T]) ValidateDelete(ctx context.Context, obj T) (admission.Warnings, error) {
-	if v.rules.Delete == nil {
-		return nil, nil
-	}
-	return nil, v.rules.Delete(ctx, obj)
-}
+func (v validator[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
 
 func (v validator[T]) check(ctx context.Context, old, obj T) error {
-	problems, err := v.rules.Write(ctx, old, obj)
+	problems, err := v.rules(ctx, old, obj)
 	if err != nil || len(problems) == 0 {
 		return err
 	}
