@@ -45,11 +45,15 @@ func build(t *testing.T, dir string) []*unstructured.Unstructured {
 	}
 	var out []*unstructured.Unstructured
 	for _, r := range resources.Resources() {
-		content, err := r.Map()
+		data, err := r.MarshalJSON() // its map holds ints, which are no JSON
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, &unstructured.Unstructured{Object: content})
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(data); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, obj)
 	}
 	return out
 }
@@ -67,14 +71,20 @@ func TestEveryKustomizationApplies(t *testing.T) {
 			if len(objects) == 0 {
 				t.Fatal("builds nothing")
 			}
-			for _, obj := range inOrder(objects) {
-				ensureNamespace(t, c, obj.GetNamespace())
-				err := c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(obj), client.FieldOwner("test"), client.ForceOwnership)
-				if err != nil {
-					t.Errorf("%s %s: %v", obj.GetKind(), obj.GetName(), err)
-				}
-			}
+			applyAll(t, c, objects)
 		})
+	}
+}
+
+// applyAll applies objects, and makes the namespaces they are in.
+func applyAll(t *testing.T, c client.Client, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, obj := range inOrder(objects) {
+		ensureNamespace(t, c, obj.GetNamespace())
+		desired := client.ApplyConfigurationFromUnstructured(obj.DeepCopy())
+		if err := c.Apply(context.Background(), desired, client.FieldOwner("test"), client.ForceOwnership); err != nil {
+			t.Errorf("%s %s: %v", obj.GetKind(), obj.GetName(), err)
+		}
 	}
 }
 

@@ -35,13 +35,15 @@ import (
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-uniteddeployment,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=uniteddeployments,verbs=create;update,versions=v1beta1,name=vuniteddeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 
 // What the webhook keeper needs: its own Secret, its own webhook configurations, and the CRDs whose
-// conversion it serves.
+// conversion it serves; and what leader election needs.
 //
 // +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=secrets,resourceNames=flotilla-spoke-webhook-certs,verbs=get;list;watch;update
 // +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=flotilla-system,resources=leases,verbs=get;list;watch;create;update;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=flotilla-system,resources=leases,resourceNames=flotilla-spoke,verbs=get;update
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=flotilla-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=flotilla-spoke,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clonesets.apps.kruise.io;uniteddeployments.apps.kruise.io,verbs=patch
 
 // admissionWebhooks are all admission webhooks by path.
 func admissionWebhooks(scheme *runtime.Scheme) map[string]*admission.Webhook {
