@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,13 +87,17 @@ var _ = Describe("Bad input", Label("feature:validation"), func() {
 		}).Should(Equal(2))
 	}, SpecTimeout(4*time.Minute))
 
-	It("a target that cannot be divided shows in a condition", func(ctx SpecContext) {
+	It("a target that cannot be divided is refused, and may be copied", func(ctx SpecContext) {
 		ns := namespace(ctx)
 		Expect(fleet.Hub.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"}})).To(Succeed())
-		Expect(fleet.Hub.Create(ctx, placement(ns, func(s *fleetv1alpha1.FleetPlacementSpec) {
+		config := placement(ns, func(s *fleetv1alpha1.FleetPlacementSpec) {
 			s.TargetRef.APIVersion, s.TargetRef.Kind = "v1", "ConfigMap"
-		}))).To(Succeed())
-		Eventually(ctx, conditionOf(ctx, ns, fleetv1alpha1.ConditionResolved)).Should(Equal("False/TargetNotSupported"))
+		})
+		Expect(fleet.Hub.Create(ctx, config)).To(MatchError(And(ContainSubstring("spec.targetRef.kind"), ContainSubstring("UnitedDeployment, CloneSet, Deployment"))))
+		config.Spec.Division.Mode = fleetv1alpha1.DivisionDuplicated
+		Expect(fleet.Hub.Create(ctx, config)).To(Succeed())
+		divided := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"division":{"mode":"Divided"}}}`))
+		Expect(fleet.Hub.Patch(ctx, config, divided)).To(MatchError(ContainSubstring("spec.targetRef.kind")))
 	})
 
 	It("a workload without a placement goes nowhere and says so", func(ctx SpecContext) {

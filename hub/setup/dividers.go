@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
@@ -77,43 +78,67 @@ type scaled struct {
 // scaleMemory is how long an answer of the API server is remembered.
 const scaleMemory = 5 * time.Minute
 
-// For implements fleetplacement.Dividers.
-func (d *dividers) For(gk schema.GroupKind, mode fleetv1alpha1.DivisionMode) (fleetplacement.Divider, string, string) {
-	for _, k := range kinds {
-		if k.GroupKind == gk {
-			return k.divider, k.name, ""
-		}
+// newDividers makes the table of a manager.
+func newDividers(mgr manager.Manager) (*dividers, error) {
+	asks, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case mode == fleetv1alpha1.DivisionDuplicated:
-		return copies.Divider{}, "copies", ""
-	case slices.Contains(numbered, gk):
-		return nil, "", fmt.Sprintf("the pods of a %s are numbered, and no two clusters may have the same number: it cannot be divided; use division.mode Duplicated, or a UnitedDeployment", gk.Kind)
-	case d.isScaled(gk):
-		return scalable.Divider{}, "scalable", ""
-	default:
-		return nil, "", fmt.Sprintf("a %s cannot be divided; UnitedDeployment, CloneSet, Deployment and kinds with the scale subresource can; or use division.mode Duplicated", gk.Kind)
-	}
+	return &dividers{mapper: mgr.GetRESTMapper(), discovery: asks, clock: clock.RealClock{}}, nil
 }
 
-// isScaled tells whether a kind has the scale subresource. When the API server does not answer, the kind
-// counts as not scaled for now.
-func (d *dividers) isScaled(gk schema.GroupKind) bool {
+// For implements fleetplacement.Dividers. When the API server does not answer, a kind counts as not
+// scaled for now.
+func (d *dividers) For(gk schema.GroupKind, mode fleetv1alpha1.DivisionMode) (fleetplacement.Divider, string, string) {
+	divider, name, whyNot, _ := d.find(gk, mode)
+	return divider, name, whyNot
+}
+
+// find is For, with an error when the API server did not say whether the kind is scaled.
+func (d *dividers) find(gk schema.GroupKind, mode fleetv1alpha1.DivisionMode) (fleetplacement.Divider, string, string, error) {
+	for _, k := range kinds {
+		if k.GroupKind == gk {
+			return k.divider, k.name, "", nil
+		}
+	}
+	if mode == fleetv1alpha1.DivisionDuplicated {
+		return copies.Divider{}, "copies", "", nil
+	}
+	if slices.Contains(numbered, gk) {
+		return nil, "", fmt.Sprintf("the pods of a %s are numbered, and no two clusters may have the same number: it cannot be divided; use division.mode Duplicated, or a UnitedDeployment", gk.Kind), nil
+	}
+	scaled, err := d.isScaled(gk)
+	if scaled {
+		return scalable.Divider{}, "scalable", "", nil
+	}
+	missing := ""
+	if meta.IsNoMatchError(err) {
+		missing, err = ", and the hub has no such kind", nil
+	}
+	return nil, "", fmt.Sprintf("a %s cannot be divided%s; UnitedDeployment, CloneSet, Deployment, ReplicaSet and kinds with the scale subresource can; or use division.mode Duplicated", gk.Kind, missing), err
+}
+
+// isScaled tells whether a kind has the scale subresource. What was known stands while the API server
+// does not answer.
+func (d *dividers) isScaled(gk schema.GroupKind) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known, ok := d.scales[gk]
 	if ok && d.clock.Since(known.at) < scaleMemory {
-		return known.yes
+		return known.yes, nil
 	}
 	yes, err := d.ask(gk)
+	if ok && err != nil {
+		return known.yes, nil
+	}
 	if err != nil {
-		return ok && known.yes
+		return false, err
 	}
 	if d.scales == nil {
 		d.scales = map[schema.GroupKind]scaled{}
 	}
 	d.scales[gk] = scaled{yes, d.clock.Now()}
-	return yes
+	return yes, nil
 }
 
 func (d *dividers) ask(gk schema.GroupKind) (bool, error) {

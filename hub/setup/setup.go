@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -34,7 +33,7 @@ func Add(mgr manager.Manager, hooks *webhookserver.Options, opts *Options) error
 
 // AddControllers adds the controllers alone.
 func AddControllers(mgr manager.Manager, opts *Options) error {
-	asks, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	dividers, err := newDividers(mgr)
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func AddControllers(mgr manager.Manager, opts *Options) error {
 	now := clock.RealClock{}
 	placements := &fleetplacement.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Slices: slice.New(mgr.GetClient()),
-		Dividers: &dividers{mapper: mgr.GetRESTMapper(), discovery: asks, clock: now},
+		Dividers: dividers,
 		Kinds:    toldKinds(), Renderer: render.New(),
 		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: writer, Namespace: opts.Namespace, Clock: now},
 		Events: events.New(mgr.GetEventRecorder("flotilla-hub")), Clock: now,

@@ -74,19 +74,19 @@ func TestScaleIsAskedNowAndThen(t *testing.T) {
 	asks := &serves{resources: []string{"games"}}
 	d := &dividers{mapper: mapper, discovery: asks, clock: clock}
 	for range 3 {
-		if d.isScaled(gvk.GroupKind()) || asks.asked != 1 {
-			t.Fatal("asked", asks.asked)
+		if yes, err := d.isScaled(gvk.GroupKind()); yes || err != nil || asks.asked != 1 {
+			t.Fatal("asked", asks.asked, err)
 		}
 	}
 	clock.SetTime(time.Unix(301, 0))
 	asks.resources = []string{"games/scale"}
-	if !d.isScaled(gvk.GroupKind()) || asks.asked != 2 {
-		t.Error("the new answer is not taken")
+	if yes, err := d.isScaled(gvk.GroupKind()); !yes || err != nil || asks.asked != 2 {
+		t.Error("the new answer is not taken", err)
 	}
 	clock.SetTime(time.Unix(602, 0))
 	asks.err = errors.New("away")
-	if !d.isScaled(gvk.GroupKind()) {
-		t.Error("what was known is forgotten while the server is away")
+	if yes, err := d.isScaled(gvk.GroupKind()); !yes || err != nil {
+		t.Error("what was known is forgotten while the server is away", err)
 	}
 }
 
@@ -126,6 +126,50 @@ func TestTargetTaken(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, list, err)
 		}
 		if tc.taken && (list[0].Field != "spec.targetRef" || !strings.Contains(list[0].Detail, `"other" already places UnitedDeployment "web"`)) {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+}
+
+// TestPlacementRules: what cannot be divided is refused by its kind, when the placement is made and when
+// its mode changes, and only then.
+func TestPlacementRules(t *testing.T) {
+	away := &serves{err: errors.New("away")}
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Version: "v1"}})
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
+	place := func(apiVersion, kind string, mode fleetv1alpha1.DivisionMode) *fleetv1alpha1.FleetPlacement {
+		p := &fleetv1alpha1.FleetPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+		p.Spec.TargetRef = fleetv1alpha1.TargetReference{APIVersion: apiVersion, Kind: kind, Name: "web"}
+		p.Spec.ClusterNames, p.Spec.Division.Mode = []string{"m1"}, mode
+		return p
+	}
+	config := func(mode fleetv1alpha1.DivisionMode) *fleetv1alpha1.FleetPlacement {
+		return place("v1", "ConfigMap", mode)
+	}
+	const copied, divided = fleetv1alpha1.DivisionDuplicated, fleetv1alpha1.DivisionDivided
+	for name, tc := range map[string]struct {
+		asks     *serves
+		old, obj *fleetv1alpha1.FleetPlacement
+		want     string
+		unknown  bool
+	}{
+		"divided":                {&serves{}, nil, config(""), "a ConfigMap cannot be divided; UnitedDeployment, CloneSet, Deployment", false},
+		"copied":                 {&serves{}, nil, config(copied), "", false},
+		"a kind with a divider":  {away, nil, place("apps.kruise.io/v1beta1", "CloneSet", ""), "", false},
+		"numbered pods":          {away, nil, place("apps/v1", "StatefulSet", ""), "are numbered", false},
+		"a kind that may come":   {&serves{}, nil, place("apps.kruise.io/v1alpha1", "BroadcastJob", ""), "the hub has no such kind; UnitedDeployment, CloneSet, Deployment", false},
+		"the server is away":     {away, nil, config(""), "", true},
+		"no longer copied":       {&serves{}, config(copied), config(""), "a ConfigMap cannot be divided", false},
+		"copied from now on":     {&serves{}, config(""), config(copied), "", false},
+		"stored without webhook": {&serves{}, config(divided), config(""), "", false},
+	} {
+		rules := placementRules{placements{}, &dividers{mapper: mapper, discovery: tc.asks, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}}
+		list, err := rules.check(context.Background(), tc.old, tc.obj)
+		if (err != nil) != tc.unknown || (len(list) > 0) != (tc.want != "") {
+			t.Errorf("%s: %v, %v", name, list, err)
+			continue
+		}
+		if tc.want != "" && (list[0].Field != "spec.targetRef.kind" || !strings.Contains(list[0].Detail, tc.want)) {
 			t.Errorf("%s: %v", name, list)
 		}
 	}

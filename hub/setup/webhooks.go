@@ -6,7 +6,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,9 +15,7 @@ import (
 
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
-	"github.com/flotilla-sh/flotilla/hub/fleetplacement"
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
@@ -46,9 +43,8 @@ import (
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clonesets.apps.kruise.io;uniteddeployments.apps.kruise.io,verbs=patch
 
-// admissionWebhooks are all admission webhooks by path. placements lists FleetPlacements by the object
-// they name.
-func admissionWebhooks(scheme *runtime.Scheme, placements client.Reader) map[string]*admission.Webhook {
+// admissionWebhooks are all admission webhooks by path.
+func admissionWebhooks(scheme *runtime.Scheme, placements placementRules) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
 		"/mutate-apps-kruise-io-cloneset": webhookserver.Defaulting(scheme, func(old, obj *appsv1beta1.CloneSet) {
 			appsv1beta1.DefaultCloneSet(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
@@ -64,38 +60,18 @@ func admissionWebhooks(scheme *runtime.Scheme, placements client.Reader) map[str
 		"/validate-apps-kruise-io-uniteddeployment": webhookserver.Validating(scheme, rules(func(old, obj *appsv1beta1.UnitedDeployment) field.ErrorList {
 			return append(validation.ValidateUnitedDeployment(old, obj), validation.ValidateUnitedDeploymentOnHub(old, obj)...)
 		})),
-		"/validate-fleet-kruise-io-fleetplacement": webhookserver.Validating(scheme, func(ctx context.Context, old, obj *fleetv1alpha1.FleetPlacement) (field.ErrorList, error) {
-			list := validation.ValidateFleetPlacement(old, obj)
-			if old != nil {
-				return list, nil
-			}
-			taken, err := targetTaken(ctx, placements, obj)
-			return append(list, taken...), err
-		}),
+		"/validate-fleet-kruise-io-fleetplacement": webhookserver.Validating(scheme, placements.check),
 	}
-}
-
-// targetTaken refuses a second placement for one target, as far as the first one can be seen yet: the
-// reconciler deals with those that slip through.
-func targetTaken(ctx context.Context, placements client.Reader, obj *fleetv1alpha1.FleetPlacement) (field.ErrorList, error) {
-	var list fleetv1alpha1.FleetPlacementList
-	key := fleetplacement.TargetKey(fleetplacement.TargetGVK(obj).GroupKind(), obj.Spec.TargetRef.Name)
-	if err := placements.List(ctx, &list, client.InNamespace(obj.Namespace), client.MatchingFields{fleetplacement.TargetIndex: key}); err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		if other := &list.Items[i]; other.Name != obj.Name && other.DeletionTimestamp.IsZero() {
-			message := fmt.Sprintf("FleetPlacement %q already places %s %q", other.Name, obj.Spec.TargetRef.Kind, obj.Spec.TargetRef.Name)
-			return field.ErrorList{field.Invalid(field.NewPath("spec", "targetRef"), obj.Spec.TargetRef.Name, message)}, nil
-		}
-	}
-	return nil, nil
 }
 
 // addWebhooks serves admission and conversion, and keeps the API server told of them.
 func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
+	dividers, err := newDividers(mgr)
+	if err != nil {
+		return err
+	}
 	server := mgr.GetWebhookServer()
-	for path, hook := range admissionWebhooks(mgr.GetScheme(), mgr.GetCache()) {
+	for path, hook := range admissionWebhooks(mgr.GetScheme(), placementRules{mgr.GetCache(), dividers}) {
 		server.Register(path, hook)
 	}
 	server.Register(convert.Path, convert.Handler(mgr.GetScheme()))
