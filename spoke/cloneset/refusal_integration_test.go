@@ -112,5 +112,6 @@ var _ = Describe("a CloneSet whose pods are refused", func() {
 		since = time.Now()
 		Consistently(writes(since), 3*time.Second).Should(BeEmpty())
 		Expect(failedScale(set)()).To(BeNil())
+		Expect(admin.Delete(ctx, set)).To(Succeed()) // a controller that starts would try once more
 	})
 })

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,14 +96,14 @@ func (w *writer) create(ctx context.Context, ud *appsv1beta1.UnitedDeployment, m
 	for attempt := range nameAttempts {
 		obj := m.want.DeepCopyObject().(client.Object)
 		obj.SetName(workloadName(prefix, ud.UID, m.subset, kind, attempt))
-		err := w.Create(ctx, obj, client.FieldOwner(fieldOwner))
+		err := w.Create(ctx, obj, client.FieldOwner(fieldOwner), lagging)
 		if err == nil || apierrors.IsTimeout(err) {
 			return nil // a creation that timed out is found by its name next time
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		ours, err := w.isOurs(ctx, ud, obj)
+		ours, err := w.isOurs(ctx, ud, m.want.GetObjectKind().GroupVersionKind(), obj.GetName())
 		if ours || err != nil {
 			return err
 		}
@@ -111,10 +112,10 @@ func (w *writer) create(ctx context.Context, ud *appsv1beta1.UnitedDeployment, m
 }
 
 // isOurs asks the API server whether the object of that name is the UnitedDeployment's and stays.
-func (w *writer) isOurs(ctx context.Context, ud *appsv1beta1.UnitedDeployment, obj client.Object) (bool, error) {
+func (w *writer) isOurs(ctx context.Context, ud *appsv1beta1.UnitedDeployment, kind schema.GroupVersionKind, name string) (bool, error) {
 	there := &metav1.PartialObjectMetadata{}
-	there.SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
-	if err := w.live.Get(ctx, client.ObjectKeyFromObject(obj), there); err != nil {
+	there.SetGroupVersionKind(kind)
+	if err := w.live.Get(ctx, client.ObjectKey{Namespace: ud.Namespace, Name: name}, there); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
 	return ownership.IsControlledBy(there, ud.UID), nil
@@ -165,7 +166,7 @@ func dropEmpty(spec any) {
 // remove deletes the workload in the background, if it still is the one that was seen.
 func (w *writer) remove(ctx context.Context, m move) error {
 	err := w.Delete(ctx, m.live, client.PropagationPolicy(metav1.DeletePropagationBackground),
-		client.Preconditions{UID: ptr.To(m.live.GetUID())})
+		client.Preconditions{UID: ptr.To(m.live.GetUID())}, lagging)
 	w.forget(m.live)
 	return client.IgnoreNotFound(err)
 }

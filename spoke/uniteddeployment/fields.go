@@ -36,7 +36,7 @@ func (w *writer) takeFields(ctx context.Context, want *unstructured.Unstructured
 			return err
 		}
 		if change != nil {
-			if err := w.Patch(ctx, there, client.RawPatch(types.JSONPatchType, change), client.DisableReadYourWritesConsistency); err != nil {
+			if err := w.Patch(ctx, there, client.RawPatch(types.JSONPatchType, change), lagging); err != nil {
 				return err
 			}
 		}

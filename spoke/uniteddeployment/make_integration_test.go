@@ -7,6 +7,7 @@ package uniteddeployment
 
 import (
 	"context"
+	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -47,3 +48,7 @@ func twin(ud *appsv1beta1.UnitedDeployment, name string, owned bool) *appsv1beta
 	}
 	return set
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
@@ -46,8 +47,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDe
 	}
 	s := &snapshot{ud: defaulted(stored)}
 	o, p, told, err := r.pass(ctx, s)
-	if inVain(err) {
+	switch {
+	case inVain(err):
 		return reconcile.Result{}, nil
+	case p == nil && apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	}
 	status := statusOf(s, p, o, metav1.NewTime(r.clock.Now()))
 	err = errors.Join(err, r.writeStatus(ctx, stored, status))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,8 +31,14 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/workload"
 )
 
-// podDelay is how long changes of pods are gathered before one pass counts them.
-const podDelay = 250 * time.Millisecond
+const (
+	// podDelay is how long changes of pods are gathered before one pass counts them.
+	podDelay = 250 * time.Millisecond
+	// passTimeout bounds one pass, so that no lost answer holds a worker for ever.
+	passTimeout = 2 * time.Minute
+	// staleRetry is how soon a pass is tried again that read an object which has changed since.
+	staleRetry = 50 * time.Millisecond
+)
 
 // Options tune the controller.
 type Options struct {
@@ -48,14 +55,14 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	if _, err := mapper.RESTMapping(kindOfUD.GroupKind(), kindOfUD.Version); err != nil {
 		return fmt.Errorf("kind UnitedDeployment is not served: %w", err)
 	}
-	c, live := mgr.GetClient(), mgr.GetAPIReader()
-	known := func(kind schema.GroupVersionKind) bool {
-		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		return err == nil
+	c, live, cached := mgr.GetClient(), mgr.GetAPIReader(), mgr.GetCache()
+	kinds, err := knownKinds(mapper)
+	if err != nil {
+		return err
 	}
 	r := &Reconciler{
 		Client:   c,
-		gatherer: gatherer{Client: c, claims: claimer{Client: c, live: live}, known: known},
+		gatherer: gatherer{cached: cached, claims: claimer{Client: c, cached: cached, live: live}, kinds: kinds},
 		history:  newHistory(c, live),
 		writer:   newWriter(c, live),
 		events:   events.New(mgr.GetEventRecorder(recorderName)),
@@ -66,14 +73,16 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("uniteddeployment").
 		For(&appsv1beta1.UnitedDeployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.Pod{}, podHandler{mgr.GetCache()}, builder.WithPredicates(podChanges())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: opts.Workers, SkipNameValidation: &opts.SkipNameValidation})
+		Watches(&corev1.Pod{}, podHandler{cached}, builder.WithPredicates(podChanges())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: opts.Workers, SkipNameValidation: &opts.SkipNameValidation, ReconciliationTimeout: passTimeout,
+		})
 	for _, a := range adapters {
 		obj, _ := a.empty()
 		b = b.Owns(obj)
 	}
-	for _, kind := range templateKinds {
-		if isServed(kind) || !known(kind) {
+	for _, kind := range kinds {
+		if isServed(kind) {
 			continue
 		}
 		obj := &metav1.PartialObjectMetadata{}
@@ -81,6 +90,23 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		b = b.Owns(obj, builder.OnlyMetadata)
 	}
 	return b.Complete(reconcile.AsReconciler(c, r))
+}
+
+// knownKinds are the kinds of templates that the API server knows now. One that is installed later is
+// seen after a restart: asking again on each pass would cost a discovery request each time, and such
+// workloads are not made here.
+func knownKinds(mapper meta.RESTMapper) ([]schema.GroupVersionKind, error) {
+	var out []schema.GroupVersionKind
+	for _, kind := range templateKinds {
+		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		switch {
+		case err == nil:
+			out = append(out, kind)
+		case !meta.IsNoMatchError(err):
+			return nil, fmt.Errorf("looking for kind %s: %w", kind.Kind, err)
+		}
+	}
+	return out, nil
 }
 
 func isServed(kind schema.GroupVersionKind) bool {

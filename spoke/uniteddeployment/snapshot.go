@@ -45,13 +45,19 @@ type liveSubset struct {
 	updatedReplicas, updatedReadyReplicas int32
 }
 
-// gatherer reads what a snapshot needs.
+// gatherer reads what a snapshot needs. It takes the cache as it is: to wait until it shows our own
+// writes would be to wait for those of every workload, for good when the last one written was deleted
+// while the watch was down. A cache that is behind does no harm: names follow from the owner and the
+// subset, deletions name a uid, and what was applied is remembered.
 type gatherer struct {
-	client.Client
+	cached client.Reader
 	claims claimer
-	// others are the kinds this cluster knows besides those of adapters.
-	known func(schema.GroupVersionKind) bool
+	// kinds are the kinds of templates this cluster knows.
+	kinds []schema.GroupVersionKind
 }
+
+// lagging goes with the writes that no later read has to wait for.
+const lagging = client.DisableReadYourWritesConsistency
 
 // gather reads the workloads and their pods. Revisions are filled in by the caller.
 func (g *gatherer) gather(ctx context.Context, s *snapshot) error {
@@ -64,7 +70,7 @@ func (g *gatherer) gather(ctx context.Context, s *snapshot) error {
 		if live.subset == "" {
 			continue
 		}
-		list, err := workload.Pods(ctx, g, s.adapter.kind(), obj.GetNamespace(), obj.GetUID())
+		list, err := workload.Pods(ctx, g.cached, s.adapter.kind(), obj.GetNamespace(), obj.GetUID())
 		if err != nil {
 			return err
 		}
@@ -78,13 +84,13 @@ func (g *gatherer) gather(ctx context.Context, s *snapshot) error {
 // otherKinds lists what the UnitedDeployment controls in kinds its template is not of.
 func (g *gatherer) otherKinds(ctx context.Context, s *snapshot) ([]metav1.PartialObjectMetadata, error) {
 	var out []metav1.PartialObjectMetadata
-	for _, kind := range templateKinds {
-		if kind == s.adapter.kind() || !g.known(kind) {
+	for _, kind := range g.kinds {
+		if kind == s.adapter.kind() {
 			continue
 		}
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
-		if err := g.List(ctx, list, client.InNamespace(s.ud.Namespace)); err != nil {
+		if err := g.cached.List(ctx, list, client.InNamespace(s.ud.Namespace)); err != nil {
 			return nil, fmt.Errorf("listing %s: %w", kind.Kind, err)
 		}
 		for _, item := range list.Items {
@@ -115,7 +121,7 @@ func countUpdated(list []*corev1.Pod, revision string) (updated, ready int32) {
 // and lets go of those its selector no longer matches.
 type claimer struct {
 	client.Client
-	live client.Reader
+	cached, live client.Reader
 }
 
 func (c claimer) claim(ctx context.Context, ud *appsv1beta1.UnitedDeployment, a adapter) ([]client.Object, error) {
@@ -124,7 +130,7 @@ func (c claimer) claim(ctx context.Context, ud *appsv1beta1.UnitedDeployment, a 
 		return nil, fmt.Errorf("spec.selector: %w", err)
 	}
 	_, list := a.empty()
-	if err := c.List(ctx, list, client.InNamespace(ud.Namespace)); err != nil {
+	if err := c.cached.List(ctx, list, client.InNamespace(ud.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing %s: %w", a.kind().Kind, err)
 	}
 	var mine []client.Object
@@ -176,7 +182,7 @@ func (c claimer) adopt(ctx context.Context, ud *appsv1beta1.UnitedDeployment, ob
 	}
 	before := obj.DeepCopyObject().(client.Object)
 	obj.SetOwnerReferences(append(obj.GetOwnerReferences(), *metav1.NewControllerRef(ud, kindOfUD)))
-	return c.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return c.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), lagging)
 }
 
 func (c claimer) release(ctx context.Context, ud *appsv1beta1.UnitedDeployment, obj client.Object) error {
@@ -188,5 +194,5 @@ func (c claimer) release(ctx context.Context, ud *appsv1beta1.UnitedDeployment, 
 		}
 	}
 	changed.SetOwnerReferences(rest)
-	return c.Patch(ctx, changed, client.MergeFromWithOptions(obj, client.MergeFromWithOptimisticLock{}))
+	return c.Patch(ctx, changed, client.MergeFromWithOptions(obj, client.MergeFromWithOptimisticLock{}), lagging)
 }

@@ -13,15 +13,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/bootstrap"
 	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
@@ -41,22 +38,12 @@ func TestIntegration(t *testing.T) {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	server = testkit.Start(t)
 	var err error
-	if admin, err = client.New(server.ConfigFor("admin"), client.Options{Scheme: testScheme()}); err != nil {
+	if admin, err = client.New(server.ConfigFor("admin"), client.Options{Scheme: scheme()}); err != nil {
 		t.Fatal(err)
 	}
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	RunSpecs(t, "UnitedDeployment")
-}
-
-func testScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appsv1beta1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			panic(err)
-		}
-	}
-	return scheme
 }
 
 // start runs the controller until the returned function is called, which waits for its end.
@@ -65,7 +52,7 @@ func start(cfg *rest.Config) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	opts := bootstrap.NewOptions(agent)
 	opts.LeaderElect, opts.MetricsAddr, opts.HealthAddr = false, "0", "0"
-	mgr, err := opts.Manager(cfg, testScheme(), nil, nil)
+	mgr, err := opts.Manager(cfg, scheme(), nil, nil)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(add(ctx, mgr)).To(Succeed())
 	done := make(chan struct{})

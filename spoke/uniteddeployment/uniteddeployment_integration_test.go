@@ -9,6 +9,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -134,6 +137,32 @@ var _ = Describe("UnitedDeployment", func() {
 		quiet()
 		c := conditions.FindCompat(status(ud)().Conditions, appsv1beta1.SubsetProvisioned)
 		Expect(c).To(HaveField("Status", corev1.ConditionTrue))
+		Expect(admin.Delete(ctx, ud)).To(Succeed()) // a controller that starts would try once more
+	})
+
+	It("asks for kinds that are not installed no more than once", func() {
+		stop()
+		var asked atomic.Int32
+		cfg := server.ConfigFor(agent)
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if path := r.URL.Path; path == "/apis" || path == "/api" || strings.Count(path, "/") == 3 && strings.HasPrefix(path, "/apis/") {
+					asked.Add(1)
+				}
+				return next.RoundTrip(r)
+			})
+		})
+		stop = start(cfg)
+		ud := fresh(cloneSetUD(1, subset("a", -1)))
+		Eventually(shape).Should(HaveLen(1))
+		observed(ud)
+		before := asked.Load()
+		Expect(before).To(BeNumerically(">", 0))
+		for n := range int32(3) {
+			change(ud, func() { ud.Spec.Replicas = ptr.To(n) })
+			observed(ud)
+		}
+		Expect(asked.Load()).To(Equal(before))
 	})
 
 	DescribeTable("moves the domain of a subset, and then rests", func(ud *appsv1beta1.UnitedDeployment, pod *corev1.PodTemplateSpec, live func(client.Object) *corev1.PodSpec, list func() client.ObjectList) {
