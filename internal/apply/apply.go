@@ -65,11 +65,17 @@ func (a *Applier) Holds(desired *unstructured.Unstructured, live client.Object, 
 	return err == nil && a.holds(keyOf(desired), owner, hash, live)
 }
 
-// Forget drops what is remembered of an object.
+// Forget drops what is remembered of an object. With a uid, only that of the very object: one that was
+// made under its name since is still known. Whoever sees that an object is gone must call it, or the
+// memory grows.
 func (a *Applier) Forget(obj client.Object) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.memo, keyOf(obj))
+	k := keyOf(obj)
+	if r := a.memo[k]; r != nil && obj.GetUID() != "" && r.uid != obj.GetUID() {
+		return
+	}
+	delete(a.memo, k)
 }
 
 func (a *Applier) holds(k key, owner string, desired uint64, live client.Object) bool {

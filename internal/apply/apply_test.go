@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestMatches(t *testing.T) {
@@ -45,5 +46,30 @@ func TestMatches(t *testing.T) {
 	}
 	if ours.matches(nil) {
 		t.Error("an absent object matches")
+	}
+}
+
+func TestForget(t *testing.T) {
+	object := func(uid types.UID) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{}
+		m.Name, m.UID = "o", uid
+		return m
+	}
+	for name, tc := range map[string]struct {
+		uid  types.UID
+		left int
+	}{
+		"the object":        {"u", 0},
+		"without a uid":     {"", 0},
+		"the one before it": {"old", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New(nil)
+			a.remember(keyOf(object("u")), "owner", 1, nil, object("u"))
+			a.Forget(object(tc.uid))
+			if len(a.memo) != tc.left {
+				t.Errorf("%d objects known, want %d", len(a.memo), tc.left)
+			}
+		})
 	}
 }

@@ -94,31 +94,6 @@ func (c *Client) Container(ctx context.Context, id string) (Container, error) {
 	}, nil
 }
 
-// Containers lists the containers of the pod with this UID, or of all pods for "", in no certain order.
-func (c *Client) Containers(ctx context.Context, podUID string) ([]Container, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	filter := &criapi.ContainerFilter{}
-	if podUID != "" {
-		filter.LabelSelector = map[string]string{labelPodUID: podUID}
-	}
-	r, err := c.runtime.ListContainers(ctx, &criapi.ListContainersRequest{Filter: filter})
-	if err != nil {
-		return nil, wrap("ListContainers", err)
-	}
-	out := make([]Container, 0, len(r.GetContainers()))
-	for _, s := range r.GetContainers() {
-		out = append(out, Container{
-			ID:          s.GetId(),
-			Name:        s.GetLabels()[labelContainerName],
-			Pod:         podRef(s.GetLabels()),
-			State:       stateOf(s.GetState()),
-			Annotations: s.GetAnnotations(),
-		})
-	}
-	return out, nil
-}
-
 // Sandboxes lists all pod sandboxes, in no certain order.
 func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -207,11 +207,16 @@ func (m *members) listOurs(ctx context.Context, kinds []schema.GroupVersionKind,
 	return out, nil
 }
 
+// forget drops what is known of an object; with a uid, of that very one.
 func (m *members) forget(obj *unstructured.Unstructured) {
 	m.applier.Forget(obj)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.recent, keyFor(obj))
+	key := keyFor(obj)
+	if last := m.recent[key]; last != nil && obj.GetUID() != "" && last.GetUID() != obj.GetUID() {
+		return
+	}
+	delete(m.recent, key)
 }
 
 func keyFor(obj *unstructured.Unstructured) recentKey {

@@ -136,6 +136,7 @@ type wiring struct {
 	opts Options
 	ours cache.Cache
 
+	member              *members
 	applying, reporting inbox
 	apply, report       controller.Controller
 
@@ -147,6 +148,7 @@ type wiring struct {
 
 func (w *wiring) add(direct client.Client) error {
 	member := newMembers(direct, w.ours, w.mgr.GetRESTMapper())
+	w.member = member
 	stored := newInventory(direct, w.opts.Namespace)
 	told := events.New(w.mgr.GetEventRecorder(recorderName))
 	hub, outcomes := &connection{}, newResults()
@@ -204,7 +206,7 @@ func (w *wiring) watch(kind schema.GroupVersionKind) error {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(kind)
 	var watched client.Object = obj
-	if err := w.apply.Watch(source.Kind(w.ours, watched, handler.EnqueueRequestsFromMapFunc(sliceOf), drift())); err != nil {
+	if err := w.apply.Watch(source.Kind(w.ours, watched, handler.EnqueueRequestsFromMapFunc(sliceOf), drift(w.member.forget))); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
 	if err := w.report.Watch(source.Kind(w.ours, watched, handler.EnqueueRequestsFromMapFunc(sliceOf))); err != nil {
@@ -214,9 +216,15 @@ func (w *wiring) watch(kind schema.GroupVersionKind) error {
 	return nil
 }
 
-// drift lets through what applying must look at: everything but a change of status alone.
-func drift() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+// drift lets through what applying must look at: everything but a change of status alone. Objects that
+// are gone, by whose hand soever, are forgotten.
+func drift(forget func(*unstructured.Unstructured)) predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		if gone, ok := e.Object.(*unstructured.Unstructured); ok {
+			forget(gone)
+		}
+		return true
+	}, UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || e.ObjectNew.GetGeneration() == 0 ||
 			!maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
 			!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) ||

@@ -131,13 +131,3 @@ func normalImage(image string) string {
 	}
 	return domain + "/" + rest
 }
-
-// GateClosed says whether the pod's in-place readiness gate is there and its condition not True.
-func GateClosed(pod *corev1.Pod) bool {
-	for i := range pod.Status.Conditions {
-		if c := &pod.Status.Conditions[i]; c.Type == appsv1beta1.InPlaceUpdateReady {
-			return c.Status != corev1.ConditionTrue
-		}
-	}
-	return false
-}

@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/apply"
@@ -169,6 +171,19 @@ func (w *writer) remove(ctx context.Context, m move) error {
 		client.Preconditions{UID: ptr.To(m.live.GetUID())}, lagging)
 	w.forget(m.live)
 	return client.IgnoreNotFound(err)
+}
+
+// onDelete forgets workloads of the kind that are gone, by whose hand soever.
+func (w *writer) onDelete(kind schema.GroupVersionKind) predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		gone := &metav1.PartialObjectMetadata{} // events come without a kind
+		gone.SetGroupVersionKind(kind)
+		gone.SetNamespace(e.Object.GetNamespace())
+		gone.SetName(e.Object.GetName())
+		gone.SetUID(e.Object.GetUID())
+		w.forget(gone)
+		return true
+	}}
 }
 
 func (w *writer) forget(obj client.Object) {

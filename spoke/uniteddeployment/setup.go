@@ -79,7 +79,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		})
 	for _, a := range adapters {
 		obj, _ := a.empty()
-		b = b.Owns(obj)
+		b = b.Owns(obj, builder.WithPredicates(r.writer.onDelete(a.kind())))
 	}
 	for _, kind := range kinds {
 		if isServed(kind) {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
@@ -86,5 +87,15 @@ func TestWritesAreNotWaitedFor(t *testing.T) {
 				t.Errorf("%d writes, %d of them waited for", p.writes, p.waited)
 			}
 		})
+	}
+}
+
+// A workload that is gone is forgotten, whoever deleted it.
+func TestGoneWorkloadsAreForgotten(t *testing.T) {
+	set := atRest(cloneSetUD(1, subset("a", 1)), "a", sizing{replicas: 1}).object
+	w := newWriter(nil, nil)
+	w.owned[set.GetUID()] = true
+	if !w.onDelete(cloneSetAdapter{}.kind()).Delete(event.DeleteEvent{Object: set}) || len(w.owned) != 0 {
+		t.Errorf("left: %v", w.owned)
 	}
 }

@@ -130,22 +130,6 @@ func (r *Runtime) ContainerStatus(_ context.Context, req *criapi.ContainerStatus
 	}}, nil
 }
 
-// ListContainers implements CRI; of the filter it knows the label selector.
-func (r *Runtime) ListContainers(_ context.Context, req *criapi.ListContainersRequest) (*criapi.ListContainersResponse, error) {
-	defer r.called("ListContainers")()
-	out := &criapi.ListContainersResponse{}
-	for _, c := range r.containers {
-		if !hasAll(c.labels(), req.GetFilter().GetLabelSelector()) {
-			continue
-		}
-		out.Containers = append(out.Containers, &criapi.Container{
-			Id: c.id, Metadata: &criapi.ContainerMetadata{Name: c.Name}, State: c.state,
-			Labels: c.labels(), Annotations: c.annotations(),
-		})
-	}
-	return out, nil
-}
-
 // ListPodSandbox implements CRI: there is one sandbox for each pod that has a container.
 func (r *Runtime) ListPodSandbox(context.Context, *criapi.ListPodSandboxRequest) (*criapi.ListPodSandboxResponse, error) {
 	defer r.called("ListPodSandbox")()
@@ -196,15 +180,6 @@ func (c *instance) annotations() map[string]string {
 		return nil
 	}
 	return map[string]string{"io.kubernetes.container.hash": c.Hash}
-}
-
-func hasAll(labels, want map[string]string) bool {
-	for k, v := range want {
-		if labels[k] != v {
-			return false
-		}
-	}
-	return true
 }
 
 func notFound(id string) error {
