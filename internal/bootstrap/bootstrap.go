@@ -47,7 +47,8 @@ type Options struct {
 	QPS   float32
 	Burst int
 
-	zap zap.Options
+	zap   zap.Options
+	gates *features.Flag
 }
 
 // NewOptions returns the defaults of a component.
@@ -68,15 +69,22 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.LeaderElect, "enable-leader-election", o.LeaderElect, "let only one replica act at a time")
 	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average")
 	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most")
-	features.Gate.AddFlag(fs)
+	o.gates = features.AddFlag(fs)
 	zapFlags := flag.NewFlagSet("log", flag.ContinueOnError)
 	o.zap.BindFlags(zapFlags)
 	fs.AddGoFlagSet(zapFlags)
 }
 
-// SetLogger makes the options' logger the one of this process. Call it once, after parsing.
+// SetLogger makes the options' logger the one of this process, and logs which flags have no effect. Call
+// it once, after parsing.
 func (o *Options) SetLogger() {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
+	if o.gates == nil {
+		return
+	}
+	for _, name := range o.gates.Idle() {
+		ctrl.Log.Info("Feature gate is known from OpenKruise and has no effect here yet", "gate", name)
+	}
 }
 
 // RESTConfig loads the API server's address and credentials.
