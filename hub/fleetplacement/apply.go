@@ -87,7 +87,7 @@ func (r *Reconciler) takeBack(ctx context.Context, s *snapshot, list []*fleetv1a
 			gone = append(gone, one)
 		}
 	}
-	return errors.Join(r.Slices.Remove(ctx, list, policyOf(s.placement)), r.Slices.Release(ctx, gone))
+	return errors.Join(r.Slices.Remove(ctx, list, policyOf(s.placement), s.epoch), r.Slices.Release(ctx, gone))
 }
 
 // setFinalizer puts our finalizer on an object, or takes it off, and nothing else.

@@ -96,7 +96,11 @@ func (u *unplaced) abandon(ctx context.Context, object *unstructured.Unstructure
 		return 0, err
 	}
 	if len(left) > 0 {
-		return abandonInterval, u.Slices.Remove(ctx, left, "")
+		epoch, err := u.Epoch.Current(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return abandonInterval, u.Slices.Remove(ctx, left, "", epoch)
 	}
 	return 0, u.setFinalizer(ctx, object, false)
 }

@@ -4,6 +4,8 @@
 package slice
 
 import (
+	stdcmp "cmp"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 )
@@ -221,5 +224,86 @@ func TestRead(t *testing.T) {
 	s.DeletionTimestamp = &now
 	if got := Read(s); got.State != fleetv1alpha1.ClusterDeleting {
 		t.Errorf("%+v", got)
+	}
+}
+
+// requests notes what is sent, and changes nothing.
+type requests struct {
+	client.Client
+	sent []string
+	err  error
+}
+
+func (r *requests) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+	data, err := p.Data(o)
+	r.sent = append(r.sent, string(p.Type())+" "+o.GetNamespace()+"/"+o.GetName()+" "+string(data))
+	return errors.Join(err, r.err)
+}
+
+func (r *requests) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
+	options := (&client.DeleteOptions{}).ApplyOptions(opts)
+	r.sent = append(r.sent, "delete "+o.GetNamespace()+"/"+o.GetName()+" "+string(*options.Preconditions.UID))
+	return r.err
+}
+
+func TestRemove(t *testing.T) {
+	const patch, gone = "application/merge-patch+json m1/n ", "delete m1/n u"
+	const orphan, cascade = fleetv1alpha1.DeletionOrphan, fleetv1alpha1.DeletionCascade
+	for name, tc := range map[string]struct {
+		going  bool
+		policy fleetv1alpha1.DeletionPolicy
+		epoch  int64
+		want   []string
+	}{
+		"as it is":                  {false, cascade, 2, []string{gone}},
+		"nothing said":              {false, "", 0, []string{gone}},
+		"another policy":            {false, orphan, 2, []string{patch + `{"metadata":{"uid":"u"},"spec":{"deletionPolicy":"Orphan"}}`, gone}},
+		"a higher epoch":            {false, cascade, 3, []string{patch + `{"metadata":{"uid":"u"},"spec":{"epoch":3}}`, gone}},
+		"a lower epoch":             {false, cascade, 1, []string{gone}},
+		"both":                      {false, orphan, 3, []string{patch + `{"metadata":{"uid":"u"},"spec":{"deletionPolicy":"Orphan","epoch":3}}`, gone}},
+		"going":                     {true, cascade, 2, nil},
+		"going, a lower epoch":      {true, "", 1, nil},
+		"going, and a higher epoch": {true, "", 3, []string{patch + `{"metadata":{"uid":"u"},"spec":{"epoch":3}}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &requests{}
+			if err := New(r).Remove(t.Context(), []*fleetv1alpha1.FleetSlice{removable(tc.going)}, tc.policy, tc.epoch); err != nil {
+				t.Error(err)
+			}
+			if d := cmp.Diff(tc.want, r.sent); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// removable is a slice of epoch 2 that members take back with Cascade.
+func removable(going bool) *fleetv1alpha1.FleetSlice {
+	one := &fleetv1alpha1.FleetSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "m1", Name: "n", UID: "u", Finalizers: []string{fleetv1alpha1.SliceFinalizer}}}
+	one.Spec.DeletionPolicy, one.Spec.Epoch = fleetv1alpha1.DeletionCascade, 2
+	if going {
+		now := metav1.Now()
+		one.DeletionTimestamp = &now
+	}
+	return one
+}
+
+func TestWriteRaisesTheEpochOfASliceThatGoes(t *testing.T) {
+	d, live := desired(), map[string]*fleetv1alpha1.FleetSlice{"m1": removable(true)}
+	d.Spec.DeletionPolicy = fleetv1alpha1.DeletionCascade
+	for _, tc := range []struct {
+		epoch int64
+		sent  int
+		err   error
+	}{{1, 0, nil}, {2, 0, nil}, {3, 1, nil}, {3, 1, errors.New("away")}} {
+		r := &requests{err: tc.err}
+		d.Spec.Epoch = tc.epoch
+		out := New(r).Write(t.Context(), []Desired{d}, live)
+		if len(r.sent) != tc.sent || !errors.Is(out.Failed["m1"], stdcmp.Or(tc.err, ErrDeleting)) || len(out.Written) > 0 {
+			t.Errorf("epoch %d: sent %v, %+v", tc.epoch, r.sent, out)
+		}
+		if tc.err != nil && errors.Is(out.Failed["m1"], ErrDeleting) {
+			t.Error("a failure that should be tried again is hidden")
+		}
 	}
 }

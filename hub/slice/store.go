@@ -4,6 +4,7 @@
 package slice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -99,8 +101,8 @@ type Outcome struct {
 }
 
 // Write makes slices as desired. live has the cached slices by cluster. What is equal is not sent; a
-// slice that is being deleted is left alone, and its cluster fails with ErrDeleting. One cluster's
-// failure does not keep the others from being written.
+// slice that is being deleted only gets the deletion policy and a higher epoch, and its cluster fails with
+// ErrDeleting. One cluster's failure does not keep the others from being written.
 func (s *Store) Write(ctx context.Context, desired []Desired, live map[string]*fleetv1alpha1.FleetSlice) Outcome {
 	out := Outcome{Written: map[string]*fleetv1alpha1.FleetSlice{}, Failed: map[string]error{}}
 	var mu sync.Mutex
@@ -123,7 +125,7 @@ var ErrDeleting = errors.New("an earlier share is still being taken back")
 
 func (s *Store) write(ctx context.Context, d Desired, live *fleetv1alpha1.FleetSlice) (*fleetv1alpha1.FleetSlice, error) {
 	if live != nil && !live.DeletionTimestamp.IsZero() {
-		return nil, ErrDeleting
+		return nil, cmp.Or(s.amend(ctx, live, d.Spec.DeletionPolicy, d.Spec.Epoch), ErrDeleting)
 	}
 	if live != nil && same(live, d) {
 		return nil, nil
@@ -180,12 +182,14 @@ func annotationsOf(d Desired, live *fleetv1alpha1.FleetSlice) map[string]string 
 }
 
 // Remove deletes slices, so that the members take their objects back (Cascade) or let go of them
-// (Orphan). Slices that are being deleted already only get the policy. Errors join.
-func (s *Store) Remove(ctx context.Context, list []*fleetv1alpha1.FleetSlice, policy fleetv1alpha1.DeletionPolicy) error {
+// (Orphan). They get the policy, unless it is "", and the epoch where it is higher than theirs: members
+// delete nothing on the word of a lower one than they have seen. Slices that are being deleted already
+// only get these. Errors join.
+func (s *Store) Remove(ctx context.Context, list []*fleetv1alpha1.FleetSlice, policy fleetv1alpha1.DeletionPolicy, epoch int64) error {
 	var mu sync.Mutex
 	var errs []error
 	each(list, func(one *fleetv1alpha1.FleetSlice) {
-		if err := s.remove(ctx, one, policy); err != nil {
+		if err := s.remove(ctx, one, policy, epoch); err != nil {
 			mu.Lock()
 			defer mu.Unlock()
 			errs = append(errs, err)
@@ -194,24 +198,42 @@ func (s *Store) Remove(ctx context.Context, list []*fleetv1alpha1.FleetSlice, po
 	return errors.Join(errs...)
 }
 
-func (s *Store) remove(ctx context.Context, one *fleetv1alpha1.FleetSlice, policy fleetv1alpha1.DeletionPolicy) error {
-	target := &fleetv1alpha1.FleetSlice{}
-	target.Namespace, target.Name = one.Namespace, one.Name
-	if policy != "" && one.Spec.DeletionPolicy != policy {
-		body := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"deletionPolicy":%q}}`, one.UID, policy)
-		err := s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner(FieldOwner))
-		count("patch", err)
-		if err != nil {
-			return ignoreGone(err)
-		}
+func (s *Store) remove(ctx context.Context, one *fleetv1alpha1.FleetSlice, policy fleetv1alpha1.DeletionPolicy, epoch int64) error {
+	if err := s.amend(ctx, one, policy, epoch); err != nil {
+		return err
 	}
 	if !one.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	uid := one.UID
-	err := s.client.Delete(ctx, target, client.Preconditions{UID: &uid})
+	err := s.client.Delete(ctx, keyOnly(one), client.Preconditions{UID: &uid})
 	count("delete", err)
 	return ignoreGone(err)
+}
+
+// amend gives a slice that goes the policy and the epoch to go by, where it has others.
+func (s *Store) amend(ctx context.Context, one *fleetv1alpha1.FleetSlice, policy fleetv1alpha1.DeletionPolicy, epoch int64) error {
+	spec := map[string]any{}
+	if policy != "" && one.Spec.DeletionPolicy != policy {
+		spec["deletionPolicy"] = policy
+	}
+	if epoch > one.Spec.Epoch {
+		spec["epoch"] = epoch
+	}
+	if len(spec) == 0 {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": one.UID}, "spec": spec})
+	if err != nil {
+		return err
+	}
+	err = s.client.Patch(ctx, keyOnly(one), client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner))
+	count("patch", err)
+	return ignoreGone(err)
+}
+
+func keyOnly(one *fleetv1alpha1.FleetSlice) *fleetv1alpha1.FleetSlice {
+	return &fleetv1alpha1.FleetSlice{ObjectMeta: metav1.ObjectMeta{Namespace: one.Namespace, Name: one.Name}}
 }
 
 // Release takes our finalizer off slices whose cluster is gone for ever, and deletes those that are not
@@ -219,7 +241,7 @@ func (s *Store) remove(ctx context.Context, one *fleetv1alpha1.FleetSlice, polic
 func (s *Store) Release(ctx context.Context, list []*fleetv1alpha1.FleetSlice) error {
 	var errs []error
 	for _, one := range list {
-		errs = append(errs, s.remove(ctx, one, ""), s.release(ctx, one))
+		errs = append(errs, s.remove(ctx, one, "", 0), s.release(ctx, one))
 	}
 	return errors.Join(errs...)
 }
@@ -233,9 +255,7 @@ func (s *Store) release(ctx context.Context, one *fleetv1alpha1.FleetSlice) erro
 	if err != nil {
 		return err
 	}
-	target := &fleetv1alpha1.FleetSlice{}
-	target.Namespace, target.Name = one.Namespace, one.Name
-	err = s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner))
+	err = s.client.Patch(ctx, keyOnly(one), client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner))
 	count("release", err)
 	return ignoreGone(err)
 }
