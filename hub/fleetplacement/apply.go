@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +17,7 @@ import (
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/hub/share"
 	"github.com/flotilla-sh/flotilla/hub/slice"
+	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
 // FieldOwner owns what this package writes: finalizers and status.
@@ -29,6 +31,8 @@ type outcome struct {
 	failed map[string]error
 	// takeBack joins the errors of deleting slices.
 	takeBack error
+	// again is after how long to look again at agents whose cluster is gone; 0 when there are none.
+	again time.Duration
 }
 
 // reason of condition FleetPlaced when something was not written.
@@ -72,22 +76,36 @@ func (r *Reconciler) secure(ctx context.Context, s *snapshot, d decision) error 
 func (r *Reconciler) write(ctx context.Context, s *snapshot, d decision) outcome {
 	result := r.Slices.Write(ctx, d.desired, s.slices)
 	out := outcome{written: result.Written, failed: result.Failed}
-	out.takeBack = r.takeBack(ctx, s, d.remove)
+	out.again, out.takeBack = r.takeBack(ctx, s, d.remove)
 	if len(out.written) > 0 {
 		countMoves(d.plan)
 	}
 	return out
 }
 
-// takeBack deletes slices, and lets those go whose cluster is gone for ever.
-func (r *Reconciler) takeBack(ctx context.Context, s *snapshot, list []*fleetv1alpha1.FleetSlice) error {
-	var gone []*fleetv1alpha1.FleetSlice
+// takeBack deletes slices, and lets those go whose cluster is gone for ever. It returns after how long to
+// look again at clusters that are gone but whose agents still are at work; 0 when there are none.
+func (r *Reconciler) takeBack(ctx context.Context, s *snapshot, list []*fleetv1alpha1.FleetSlice) (time.Duration, error) {
+	gone, again := forsaken(s, list, r.StaleAfter)
+	return again, errors.Join(r.Slices.Remove(ctx, list, policyOf(s.placement), s.epoch), r.Slices.Release(ctx, gone))
+}
+
+// forsaken are the slices of clusters without a ManagedCluster whose agent does not renew its lease: it
+// will not see to them. An agent that does may be in the middle of it. The duration is what the next of
+// their leases has left; 0 when there are none.
+func forsaken(s *snapshot, list []*fleetv1alpha1.FleetSlice, threshold time.Duration) (out []*fleetv1alpha1.FleetSlice, again time.Duration) {
 	for _, one := range list {
-		if _, known := s.clusters[one.Namespace]; !known {
-			gone = append(gone, one)
+		if _, known := s.clusters[one.Namespace]; known {
+			continue
 		}
+		renewed, reports := s.renewed[one.Namespace]
+		if left := renewed.Add(threshold).Sub(s.now); reports && left >= 0 {
+			again = steps.Sooner(again, left+time.Millisecond)
+			continue
+		}
+		out = append(out, one)
 	}
-	return errors.Join(r.Slices.Remove(ctx, list, policyOf(s.placement), s.epoch), r.Slices.Release(ctx, gone))
+	return out, again
 }
 
 // setFinalizer puts our finalizer on an object, or takes it off, and nothing else.

@@ -34,7 +34,8 @@
 // whichever goes, the slices are deleted, and the finalizer goes when the last slice has gone. A cluster
 // that is no longer selected loses its slice likewise. A slice goes when the member's agent has taken its
 // objects back (Cascade) or let go of them (Orphan). The agent of a cluster that is gone for ever cannot
-// do that: when its ManagedCluster no longer exists, the hub takes the slice's finalizer off itself.
+// do that: when its ManagedCluster no longer exists and its Lease is gone or stale, the hub takes the slice's
+// finalizer off itself.
 //
 // Objects of our own kinds that no placement names go nowhere: condition FleetPlaced=False/NoPlacement says so.
 //

@@ -11,20 +11,24 @@ import (
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/hub/share"
+	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
 // finalize takes the shares of a placement back, and lets go of target and placement when the last one
 // has gone.
 func (r *Reconciler) finalize(ctx context.Context, s *snapshot) (reconcile.Result, error) {
 	remaining := all(s)
-	if err := r.takeBack(ctx, s, remaining); err != nil {
+	again, err := r.takeBack(ctx, s, remaining)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	d := decision{remove: remaining}
 	d.divider, d.dividerName, _ = r.Dividers.For(TargetGVK(s.placement).GroupKind(), orDefault(s.placement.Spec.Division.Mode, fleetv1alpha1.DivisionDivided))
 	d.cannot(fleetv1alpha1.ReasonDeleting, "the placement is being deleted")
 	if len(remaining) > 0 {
-		return r.report(ctx, s, d, outcome{})
+		result, err := r.report(ctx, s, d, outcome{})
+		result.RequeueAfter = steps.Sooner(result.RequeueAfter, again)
+		return result, err
 	}
 	if err := r.letGo(ctx, s, d.divider); err != nil {
 		return reconcile.Result{}, err

@@ -93,7 +93,7 @@ func (r *Reconciler) pass(ctx context.Context, p *fleetv1alpha1.FleetPlacement) 
 	if d.resolved != nil && d.resolved.Reason == fleetv1alpha1.ReasonTargetNotSupported {
 		result.RequeueAfter = steps.Sooner(result.RequeueAfter, unsupportedInterval)
 	}
-	result.RequeueAfter = steps.Sooner(result.RequeueAfter, d.again)
+	result.RequeueAfter = steps.Sooner(result.RequeueAfter, steps.Sooner(d.again, out.again))
 	return result, errors.Join(err, out.retry())
 }
 

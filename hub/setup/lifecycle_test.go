@@ -125,6 +125,11 @@ var _ = Describe("A placed workload", func() {
 	It("writes nothing at rest", func(ctx SpecContext) {
 		w := newWorld(ctx, 3)
 		w.start(ctx, 9)
+		Eventually(ctx, func(g Gomega) { // slices of other tests go when their agents' leases are stale
+			var list fleetv1alpha1.FleetSliceList
+			g.Expect(admin.List(ctx, &list)).To(Succeed())
+			g.Expect(list.Items).To(HaveLen(3))
+		}).Should(Succeed())
 		time.Sleep(2 * time.Second) // coalesced writes of other tests' objects
 		began := time.Now()
 		Consistently(func() int { return len(server.Writes(GinkgoT(), hubAgent, began)) }, 10*time.Second, time.Second).Should(BeZero())
@@ -222,6 +227,21 @@ var _ = Describe("Taking back", func() {
 		Expect(admin.Delete(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: w.clusters[1]}})).To(Succeed())
 		Eventually(ctx, gone(ctx, p)).Should(BeTrue())
 		Expect(w.slices(ctx)).To(BeEmpty())
+	})
+
+	It("a cluster without a ManagedCluster, whose agent is at work: its slice waits for the agent", func(ctx SpecContext) {
+		w := newWorld(ctx, 2)
+		w.start(ctx, 4, w.bySelector)
+		agents[w.clusters[1]].away.Store(true)
+		Expect(admin.Delete(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: w.clusters[1]}})).To(Succeed())
+		Eventually(ctx, w.shares(ctx)).Should(Equal([]int32{4, 2}))
+		Consistently(ctx, w.shares(ctx), staleAfter+2*time.Second).Should(Equal([]int32{4, 2}))
+		Expect(w.slices(ctx)[w.clusters[1]].DeletionTimestamp).NotTo(BeNil())
+		By("the agent stops renewing its lease")
+		agents[w.clusters[1]].silent.Store(true)
+		Consistently(ctx, w.shares(ctx), staleAfter/2).Should(Equal([]int32{4, 2}))
+		Eventually(ctx, w.shares(ctx)).Should(Equal([]int32{4, -1}))
+		Expect(agents[w.clusters[1]].deleted.Load()).To(BeZero())
 	})
 
 	It("a cluster that is gone for ever gives its share to the others", func(ctx SpecContext) {

@@ -7,7 +7,7 @@
 // that stays as it is does not move; it compares by digest, because the cache holds no manifests
 // (Transform). A slice is created with finalizer fleet.kruise.io/member-cleanup: deleting it hands it to
 // the member's agent, which takes its objects back or lets go of them by the slice's deletion policy.
-// Only when the ManagedCluster is gone does the hub take the finalizer off (Release).
+// Only when the ManagedCluster and its agent are gone does the hub take the finalizer off (Release).
 //
 // Read answers what a slice's status says. Counters of updated pods count only once the member is known
 // to speak of the revision the slice carries; until then they speak of an older one.
