@@ -72,6 +72,12 @@ func (r *Reconciler) secure(ctx context.Context, s *snapshot, d decision) error 
 	return r.setFinalizer(ctx, s.target, true)
 }
 
+// notSecured leaves nothing of the decision but why its finalizers are not as they must be.
+func (d *decision) notSecured(why error) {
+	d.plan, d.desired, d.remove = nil, nil, nil
+	d.placed = &share.Problem{Reason: fleetv1alpha1.ReasonApplyFailed, Message: why.Error()}
+}
+
 // write writes and deletes the decision's slices.
 func (r *Reconciler) write(ctx context.Context, s *snapshot, d decision) outcome {
 	result := r.Slices.Write(ctx, d.desired, s.slices)
@@ -126,6 +132,9 @@ func (r *Reconciler) setFinalizer(ctx context.Context, object client.Object, wan
 	if err := r.Patch(ctx, changed, patch, client.FieldOwner(FieldOwner)); err != nil {
 		if !wanted && apierrors.IsNotFound(err) {
 			return nil
+		}
+		if apierrors.IsForbidden(err) {
+			return fmt.Errorf("the hub may not set its finalizer on %s: bind a ClusterRole with get, list, watch and patch of its kind to it: %w", object.GetName(), err)
 		}
 		return fmt.Errorf("setting the finalizer of %s: %w", object.GetName(), err)
 	}

@@ -19,7 +19,8 @@
 //	                                   NoClusters
 //	Resolved=False                     TargetNotFound                    lose it
 //	Resolved=False                     UnknownClusters                   the known ones are served
-//	FleetPlaced=False                  InvalidTarget, RenderFailed       keep what they have
+//	FleetPlaced=False                  InvalidTarget, RenderFailed,      keep what they have
+//	                                   ApplyFailed (no finalizer)
 //	FleetPlaced=False                  InsufficientCapacity              get as much as fits; keep what they
 //	                                                                     have when nothing fits anywhere
 //

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,16 +86,22 @@ func (r *Reconciler) pass(ctx context.Context, p *fleetv1alpha1.FleetPlacement) 
 	if d.divider != nil {
 		decisionSeconds.WithLabelValues(d.dividerName).Observe(r.Clock.Since(began).Seconds())
 	}
-	if err := r.secure(ctx, s, d); err != nil {
-		return reconcile.Result{}, err
+	var out outcome
+	secured := r.secure(ctx, s, d)
+	switch {
+	case secured == nil:
+		out = r.write(ctx, s, d)
+	case apierrors.IsConflict(secured): // somebody changed the object a moment ago
+		return reconcile.Result{}, secured
+	default:
+		d.notSecured(secured)
 	}
-	out := r.write(ctx, s, d)
 	result, err := r.report(ctx, s, d, out)
 	if d.resolved != nil && d.resolved.Reason == fleetv1alpha1.ReasonTargetNotSupported {
 		result.RequeueAfter = steps.Sooner(result.RequeueAfter, unsupportedInterval)
 	}
 	result.RequeueAfter = steps.Sooner(result.RequeueAfter, steps.Sooner(d.again, out.again))
-	return result, errors.Join(err, out.retry())
+	return result, errors.Join(err, secured, out.retry())
 }
 
 // unsupportedInterval is how often a kind that cannot be placed is looked at again: its definition, or

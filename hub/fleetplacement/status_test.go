@@ -104,6 +104,22 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotSecuredIsSaid(t *testing.T) {
+	s, r := standing(), deciding()
+	s.placement.Spec.ClusterNames = []string{"a"}
+	d := r.decide(s)
+	d.notSecured(errors.New("the hub may not"))
+	members := membersOf(s, d, outcome{}, r.StaleAfter)
+	summary := summarize(s, d, outcome{}, members)
+	want := []string{"Resolved=True/Resolved", "FleetPlaced=False/ApplyFailed", "FleetProgressing=False/ApplyFailed", "FleetStatusFresh=True/Fresh", "a:Applied 1/1", "b:Applied 1/1"}
+	if diff := cmp.Diff(want, said(statusOf(s, d, members, summary))); diff != "" || summary.Observed || len(d.desired)+len(d.remove) > 0 {
+		t.Errorf("%s; observed %v, %+v", diff, summary.Observed, d)
+	}
+	if c := placedCondition(d, outcome{}); c.Message != "the hub may not" {
+		t.Error(c.Message)
+	}
+}
+
 func TestShortIsSaid(t *testing.T) {
 	s := standing()
 	d := deciding().decide(s)

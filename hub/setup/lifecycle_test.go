@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -312,6 +313,33 @@ var _ = Describe("What cannot be placed", func() {
 		}).Should(Succeed())
 		Eventually(ctx, func() string { return string(w.slices(ctx)[w.clusters[0]].Spec.Objects[0].Raw) }).Should(ContainSubstring(`"k":"w"`))
 	})
+
+	It("a kind whose objects the hub may read and not change", func(ctx SpecContext) {
+		w := newWorld(ctx, 1)
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "hub-reads-services"}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get", "list", "watch"}},
+		}}
+		Expect(admin.Create(ctx, role)).To(Succeed())
+		bindHub(ctx, role.Name)
+		Expect(admin.Create(ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		})).To(Succeed())
+		asHub, err := client.New(hubConfig, client.Options{Scheme: Scheme()})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func() error { return asHub.List(ctx, &corev1.ServiceList{}) }).Should(Succeed())
+		Expect(admin.Create(ctx, w.placed(func(s *fleetv1alpha1.FleetPlacementSpec) {
+			s.TargetRef = fleetv1alpha1.TargetReference{APIVersion: "v1", Kind: "Service", Name: "web"}
+			s.Division.Mode = fleetv1alpha1.DivisionDuplicated
+		}))).To(Succeed())
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetPlaced)).Should(Equal("False/ApplyFailed"))
+		Expect(conditions.Find(w.placement(ctx, Default).Status.Conditions, fleetv1alpha1.ConditionFleetPlaced).Message).To(
+			And(ContainSubstring("ClusterRole with get, list, watch and patch"), ContainSubstring(`cannot patch resource "services"`)))
+		Expect(w.slices(ctx)).To(BeEmpty())
+		By("the right is given")
+		role.Rules[0].Verbs = append(role.Rules[0].Verbs, "patch")
+		Expect(admin.Update(ctx, role)).To(Succeed())
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetPlaced), 40*time.Second).Should(Equal("True/Placed"))
+	}, SpecTimeout(2*time.Minute))
 
 	It("kinds nobody serves, that have no namespace, or that the hub may not read", func(ctx SpecContext) {
 		w := newWorld(ctx, 1)

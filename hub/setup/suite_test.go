@@ -90,16 +90,24 @@ func grantHub(ctx context.Context) {
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "patch"}},
 	}}
 	Expect(admin.Create(ctx, more)).To(Succeed())
-	user := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: hubAgent}}
-	for _, name := range []string{hubAgent, more.Name} {
-		Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: user,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		})).To(Succeed())
-	}
+	bindHub(ctx, hubAgent)
+	bindHub(ctx, more.Name)
 	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "flotilla-system", Name: hubAgent}, Subjects: user,
+		ObjectMeta: metav1.ObjectMeta{Namespace: "flotilla-system", Name: hubAgent}, Subjects: hubSubjects(),
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: hubAgent},
+	})).To(Succeed())
+}
+
+func hubSubjects() []rbacv1.Subject {
+	return []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: hubAgent}}
+}
+
+// bindHub gives the hub's user a ClusterRole.
+func bindHub(ctx context.Context, role string) {
+	GinkgoHelper()
+	Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: hubSubjects(),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 	})).To(Succeed())
 }
 
