@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -37,6 +38,7 @@ func (r *Reconciler) addUnplaced(mgr manager.Manager) error {
 		err := builder.ControllerManagedBy(mgr).Named("unplaced-"+strings.ToLower(gvk.Kind)).
 			For(object, builder.WithPredicates(targetNews)).
 			Watches(&fleetv1alpha1.FleetPlacement{}, handler.EnqueueRequestsFromMapFunc(u.target), builder.WithPredicates(goneOnly)).
+			WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 			Complete(u)
 		if err != nil {
 			return fmt.Errorf("watching %s without a placement: %w", gvk.Kind, err)

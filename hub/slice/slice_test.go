@@ -232,16 +232,20 @@ type requests struct {
 	client.Client
 	sent []string
 	err  error
+	// awaited tells that reads wait until the cache shows what was sent.
+	awaited bool
 }
 
-func (r *requests) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+func (r *requests) Patch(_ context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 	data, err := p.Data(o)
+	r.awaited = r.awaited || !(&client.PatchOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency
 	r.sent = append(r.sent, string(p.Type())+" "+o.GetNamespace()+"/"+o.GetName()+" "+string(data))
 	return errors.Join(err, r.err)
 }
 
 func (r *requests) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
+	r.awaited = r.awaited || !options.DisableReadYourWritesConsistency
 	r.sent = append(r.sent, "delete "+o.GetNamespace()+"/"+o.GetName()+" "+string(*options.Preconditions.UID))
 	return r.err
 }
@@ -270,10 +274,32 @@ func TestRemove(t *testing.T) {
 			if err := New(r).Remove(t.Context(), []*fleetv1alpha1.FleetSlice{removable(tc.going)}, tc.policy, tc.epoch); err != nil {
 				t.Error(err)
 			}
-			if d := cmp.Diff(tc.want, r.sent); d != "" {
-				t.Error(d)
+			if d := cmp.Diff(tc.want, r.sent); d != "" || r.awaited {
+				t.Error(d, r.awaited)
 			}
 		})
+	}
+}
+
+func TestRelease(t *testing.T) {
+	const patch, gone = "application/merge-patch+json m1/n ", "delete m1/n u"
+	other := removable(true)
+	other.Finalizers = []string{"x.io/other"}
+	for name, tc := range map[string]struct {
+		one  *fleetv1alpha1.FleetSlice
+		want []string
+	}{
+		"there":         {removable(false), []string{gone, patch + `{"metadata":{"finalizers":[],"uid":"u"}}`}},
+		"going":         {removable(true), []string{patch + `{"metadata":{"finalizers":[],"uid":"u"}}`}},
+		"not ours left": {other, nil},
+	} {
+		r := &requests{}
+		if err := New(r).Release(t.Context(), []*fleetv1alpha1.FleetSlice{tc.one}); err != nil {
+			t.Error(name, err)
+		}
+		if d := cmp.Diff(tc.want, r.sent); d != "" || r.awaited {
+			t.Error(name, d, r.awaited)
+		}
 	}
 }
 

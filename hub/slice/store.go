@@ -32,8 +32,13 @@ const (
 // parallel bounds the requests of one call.
 const parallel = 16
 
+// unseen keeps reads from waiting for a write to show in the cache. A slice that goes may never show there
+// again, when its end falls into a gap of the watch; and whatever removes a slice may be done twice, since
+// it names its uid.
+const unseen = client.DisableReadYourWritesConsistency
+
 // Store reads and writes slices. Its client reads from a cache with the indexes of AddIndexes, and its
-// reads see its own writes. Its methods may be called concurrently, for different objects.
+// reads see its own writes, but not always what it removed. Its methods may be called concurrently, for different objects.
 type Store struct {
 	client client.Client
 }
@@ -77,19 +82,6 @@ func (s *Store) list(ctx context.Context, opts ...client.ListOption) ([]*fleetv1
 		out[i] = &list.Items[i]
 	}
 	return out, nil
-}
-
-// Get returns a slice from the cache, or nil when there is none.
-func (s *Store) Get(ctx context.Context, cluster, name string) (*fleetv1alpha1.FleetSlice, error) {
-	var out fleetv1alpha1.FleetSlice
-	err := s.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: name}, &out)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading FleetSlice %s/%s: %w", cluster, name, err)
-	}
-	return &out, nil
 }
 
 // Outcome is what came of a Write.
@@ -206,7 +198,7 @@ func (s *Store) remove(ctx context.Context, one *fleetv1alpha1.FleetSlice, polic
 		return nil
 	}
 	uid := one.UID
-	err := s.client.Delete(ctx, keyOnly(one), client.Preconditions{UID: &uid})
+	err := s.client.Delete(ctx, keyOnly(one), client.Preconditions{UID: &uid}, unseen)
 	count("delete", err)
 	return ignoreGone(err)
 }
@@ -227,7 +219,7 @@ func (s *Store) amend(ctx context.Context, one *fleetv1alpha1.FleetSlice, policy
 	if err != nil {
 		return err
 	}
-	err = s.client.Patch(ctx, keyOnly(one), client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner))
+	err = s.client.Patch(ctx, keyOnly(one), client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner), unseen)
 	count("patch", err)
 	return ignoreGone(err)
 }
@@ -255,7 +247,7 @@ func (s *Store) release(ctx context.Context, one *fleetv1alpha1.FleetSlice) erro
 	if err != nil {
 		return err
 	}
-	err = s.client.Patch(ctx, keyOnly(one), client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner))
+	err = s.client.Patch(ctx, keyOnly(one), client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner), unseen)
 	count("release", err)
 	return ignoreGone(err)
 }
