@@ -21,7 +21,8 @@ import (
 const (
 	// EpochConfigMap in the hub's namespace holds the fleet's epoch under key EpochKey. It begins at
 	// 1. After a hub was restored from a backup, the operator raises it: members delete nothing on the
-	// word of a hub with a lower epoch than they have seen.
+	// word of a hub with a lower epoch than they have seen. So a running hub never lowers it: it makes a
+	// ConfigMap that was deleted anew with the epoch it knows, and takes no lower number.
 	EpochConfigMap = "flotilla-hub-epoch"
 	// EpochKey in the ConfigMap; a number of at least 1.
 	EpochKey = "epoch"
@@ -52,7 +53,7 @@ func (e *Epoch) Current(ctx context.Context) (int64, error) {
 	if e.known > 0 {
 		return e.known, nil
 	}
-	known, err := e.read(ctx)
+	known, err := e.read(ctx, 1)
 	e.known = known
 	return known, err
 }
@@ -65,32 +66,40 @@ func (e *Epoch) Watch(ctx context.Context, changed func()) {
 			return
 		case <-e.Clock.After(epochInterval):
 		}
-		now, err := e.read(ctx)
+		now, err := e.read(ctx, e.atLeast())
 		if err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Error(err, "the fleet's epoch stays as it was")
 			continue
 		}
-		if e.swap(now) {
+		if e.raise(now) {
 			changed()
 		}
 	}
 }
 
-func (e *Epoch) swap(now int64) (changed bool) {
+// atLeast is the epoch that a ConfigMap made now begins with.
+func (e *Epoch) atLeast() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	changed = e.known != now
-	e.known = now
+	return max(e.known, 1)
+}
+
+func (e *Epoch) raise(now int64) (changed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	changed = e.known < now
+	e.known = max(e.known, now)
 	return changed
 }
 
-func (e *Epoch) read(ctx context.Context) (int64, error) {
+// read reads the epoch, or makes it with the least it may be when there is none. A lower one is an error.
+func (e *Epoch) read(ctx context.Context, least int64) (int64, error) {
 	cm := &corev1.ConfigMap{}
 	err := e.Reader.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: EpochConfigMap}, cm)
 	if apierrors.IsNotFound(err) {
 		cm = &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: EpochConfigMap},
-			Data:       map[string]string{EpochKey: "1"},
+			Data:       map[string]string{EpochKey: strconv.FormatInt(least, 10)},
 		}
 		// Reading our own write back would take a watch on ConfigMaps, which the hub has no right to.
 		err = e.Writer.Create(ctx, cm, client.DisableReadYourWritesConsistency)
@@ -101,6 +110,10 @@ func (e *Epoch) read(ctx context.Context) (int64, error) {
 	epoch, err := strconv.ParseInt(cm.Data[EpochKey], 10, 64)
 	if err != nil || epoch < 1 {
 		return 0, fmt.Errorf("ConfigMap %s/%s: key %q must be a number of at least 1, is %q", e.Namespace, EpochConfigMap, EpochKey, cm.Data[EpochKey])
+	}
+	if epoch < least {
+		return 0, fmt.Errorf("ConfigMap %s/%s: key %q is %d, but the hub has written %d: members would delete nothing any more; set it to that at least",
+			e.Namespace, EpochConfigMap, EpochKey, epoch, least)
 	}
 	return epoch, nil
 }

@@ -6,8 +6,10 @@
 package setup
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -21,6 +23,7 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	"github.com/flotilla-sh/flotilla/hub/fleetplacement"
 	"github.com/flotilla-sh/flotilla/internal/conditions"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
@@ -217,6 +220,46 @@ var _ = Describe("Taking back", func() {
 		Expect(admin.Create(ctx, w.united(5))).To(Succeed())
 		w.settled(ctx, 5)
 	})
+
+	It("slices on their way out get a raised epoch, and the epoch never falls", func(ctx SpecContext) {
+		w := newWorld(ctx, 3)
+		w.start(ctx, 6)
+		agents[w.clusters[1]].away.Store(true)
+		agents[w.clusters[2]].away.Store(true)
+		w.changePlacement(ctx, func(s *fleetv1alpha1.FleetPlacementSpec) { s.ClusterNames = w.clusters[:1] })
+		Eventually(ctx, w.shares(ctx)).Should(Equal([]int32{6, 2, 2}))
+		By("one of them is chosen again, and the epoch is raised")
+		w.changePlacement(ctx, func(s *fleetv1alpha1.FleetPlacementSpec) { s.ClusterNames = w.clusters[:2] })
+		Eventually(ctx, w.condition(ctx, fleetv1alpha1.ConditionFleetPlaced)).Should(Equal("False/Deleting"))
+		epochs := &corev1.ConfigMap{}
+		key := client.ObjectKey{Namespace: "flotilla-system", Name: fleetplacement.EpochConfigMap}
+		Expect(admin.Get(ctx, key, epochs)).To(Succeed())
+		old, err := strconv.ParseInt(epochs.Data[fleetplacement.EpochKey], 10, 64)
+		Expect(err).NotTo(HaveOccurred())
+		epochs.Data[fleetplacement.EpochKey] = fmt.Sprint(old + 1)
+		Expect(admin.Update(ctx, epochs)).To(Succeed())
+		seen := func() (out []int64) {
+			for _, s := range w.slices(ctx) {
+				out = append(out, s.Spec.Epoch)
+			}
+			return out
+		}
+		Eventually(ctx, seen).Should(Equal([]int64{old + 1, old + 1, old + 1}))
+		Expect(w.shares(ctx)()).To(Equal([]int32{6, 2, 2}))
+		By("the ConfigMap is deleted")
+		Expect(admin.Delete(ctx, epochs)).To(Succeed())
+		Eventually(ctx, func() (string, error) {
+			fresh := &corev1.ConfigMap{}
+			err := admin.Get(ctx, key, fresh)
+			return fresh.Data[fleetplacement.EpochKey], err
+		}).Should(Equal(fmt.Sprint(old + 1)))
+		Consistently(ctx, seen, time.Second).Should(Equal([]int64{old + 1, old + 1, old + 1}))
+		By("the members are back")
+		agents[w.clusters[1]].away.Store(false)
+		agents[w.clusters[2]].away.Store(false)
+		w.settled(ctx, 6)
+		Expect(w.shares(ctx)()).To(Equal([]int32{6, 0, -1}))
+	}, SpecTimeout(2*time.Minute))
 
 	It("a cluster that is gone for ever holds nothing up", func(ctx SpecContext) {
 		w := newWorld(ctx, 2)
