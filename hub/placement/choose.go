@@ -156,30 +156,40 @@ func unresolved(name string, p *clusterv1beta1.Placement, read int) string {
 // out of reach, or were dropped a short while ago. It returns why the latter may get no more.
 func keep(in Input, groups map[string]string, choice *Choice) map[string]string {
 	kept := map[string]string{}
-	byOCM := in.Spec.PlacementRef != nil
 	for _, name := range in.Holding {
 		if _, named := groups[name]; named {
 			continue
 		}
 		cluster, known := in.Clusters[name]
-		left := in.graceOf(name)
+		keeps, left := in.keeps(cluster)
 		switch {
 		case !known:
 			choice.Left[name] = "no such ManagedCluster"
-		case byOCM && cluster.Usable() && cluster.Unreachable:
-			groups[name] = ""
-		case byOCM && cluster.Usable() && left > 0:
-			groups[name] = ""
+			continue
+		case !keeps:
+			choice.Left[name] = "no longer selected"
+			continue
+		case left > 0:
 			until := in.Now.Add(left).UTC().Format(time.RFC3339)
 			kept[name] = "the decisions no longer name the cluster: it keeps what it has until " + until + " and gets no more"
-			if choice.Again == 0 || left < choice.Again {
-				choice.Again = left
-			}
-		default:
-			choice.Left[name] = "no longer selected"
+			choice.Again = min(cmp.Or(choice.Again, left), left)
 		}
+		groups[name] = ""
 	}
 	return kept
+}
+
+// keeps tells whether a cluster that is not decided for keeps its share, and for how long; 0 is without
+// an end.
+func (in Input) keeps(cluster Cluster) (bool, time.Duration) {
+	if in.Spec.PlacementRef == nil || !cluster.Usable() {
+		return false, 0
+	}
+	if cluster.Unreachable {
+		return true, 0
+	}
+	left := max(in.graceOf(cluster.Name), 0)
+	return left > 0, left
 }
 
 // graceOf is how long a dropped cluster keeps its share from now on.
