@@ -26,7 +26,7 @@ func (Divider) Divide(req share.Request) (share.Plan, error) {
 		return share.Plan{}, err
 	}
 	rule := allocate.Fixed
-	if isAdaptive(p.spec) {
+	if isAdaptive(p.spec) && p.spec.Replicas != nil {
 		rule = allocate.MinMax
 	}
 	allocated, err := rule(p.spec.Replicas, rulesOf(p.spec, p.held()))

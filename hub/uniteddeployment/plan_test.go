@@ -174,6 +174,21 @@ func TestDivide(t *testing.T) {
 			subsets: []share.Subset{{Name: "a", Replicas: 3}, {Name: "b", Replicas: 1}},
 			notes:   1,
 		},
+		"stored before the webhook: the subsets' numbers are the total": {
+			spec:    "{topology: {subsets: [{name: a, replicas: 4}, {name: b, replicas: 2}]}}",
+			want:    []string{`m1: a=2 b=1 [{"name":"a"},{"name":"b"}]`, `m2: a=2 b=1 [{"name":"a"},{"name":"b"}]`},
+			subsets: []share.Subset{{Name: "a", Replicas: 4}, {Name: "b", Replicas: 2}},
+		},
+		"stored before the webhook, adaptive": {
+			spec:    "{topology: {scheduleStrategy: {type: Adaptive}, subsets: [{name: a, replicas: 4}, {name: b, replicas: 2}]}}",
+			want:    []string{`m1: =3 [{"minReplicas":0,"name":"a"},{"minReplicas":0,"name":"b"}]`, `m2: =3 [{"minReplicas":0,"name":"a"},{"minReplicas":0,"name":"b"}]`},
+			subsets: []share.Subset{{Name: "a", Replicas: 4}, {Name: "b", Replicas: 2}},
+		},
+		"one says nothing: one in all": {
+			spec:    "{topology: {subsets: [{name: a, nodeSelectorTerm: {matchExpressions: [" + euUs + "]}}]}}",
+			want:    []string{`m1: a=1 [{"name":"a"}]`},
+			subsets: []share.Subset{{Name: "a", Replicas: 1}},
+		},
 		"duplicated": {
 			spec:    "{replicas: 4, updateStrategy: {manualUpdate: {partitions: {eu: 2}}}, topology: {subsets: [{name: eu, nodeSelectorTerm: {matchExpressions: [" + euUs + "]}}, {name: any}]}}",
 			change:  func(r *share.Request) { r.Mode = fleetv1alpha1.DivisionDuplicated },

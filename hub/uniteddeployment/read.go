@@ -27,7 +27,7 @@ func specOf(object *unstructured.Unstructured) (*appsv1beta1.UnitedDeploymentSpe
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, spec); err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
-	appsv1beta1.DefaultUnitedDeploymentSpec(spec, appsv1beta1.DefaultOptions{})
+	appsv1beta1.DefaultStoredUnitedDeploymentSpec(spec)
 	return spec, nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -108,23 +107,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, stored *appsv1beta1.United
 	return client.IgnoreNotFound(err)
 }
 
-// defaulted returns a copy with what the webhook would have filled in, for objects made before it
-// ran. A total that the subsets' own numbers make up stays open.
+// defaulted returns a copy with what the webhook would have filled in, for objects made before it ran.
 func defaulted(stored *appsv1beta1.UnitedDeployment) *appsv1beta1.UnitedDeployment {
 	ud := stored.DeepCopy()
-	appsv1beta1.DefaultUnitedDeployment(ud, appsv1beta1.DefaultOptions{})
-	if stored.Spec.Replicas == nil && allSayReplicas(stored) {
-		ud.Spec.Replicas = nil
-	}
+	appsv1beta1.DefaultStoredUnitedDeploymentSpec(&ud.Spec)
 	return ud
-}
-
-// allSayReplicas tells whether the subsets' own numbers make up the total.
-func allSayReplicas(ud *appsv1beta1.UnitedDeployment) bool {
-	for i := range ud.Spec.Topology.Subsets {
-		if said := ud.Spec.Topology.Subsets[i].Replicas; said == nil || said.Type != intstr.Int {
-			return false
-		}
-	}
-	return len(ud.Spec.Topology.Subsets) > 0
 }

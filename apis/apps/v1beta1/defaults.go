@@ -91,6 +91,27 @@ func DefaultUnitedDeploymentSpec(spec *UnitedDeploymentSpec, opts DefaultOptions
 	defaultMinReplicas(spec.Topology.Subsets)
 }
 
+// DefaultStoredUnitedDeploymentSpec fills in, for controllers, what the webhook would have: objects may
+// have been stored before it ran. A total that the subsets' own numbers make up stays open, because one
+// would be a wrong guess. Templates are left as they are.
+func DefaultStoredUnitedDeploymentSpec(spec *UnitedDeploymentSpec) {
+	open := spec.Replicas == nil && allSayReplicas(spec.Topology.Subsets)
+	DefaultUnitedDeploymentSpec(spec, DefaultOptions{})
+	if open {
+		spec.Replicas = nil
+	}
+}
+
+// allSayReplicas tells whether the subsets' own numbers make up the total.
+func allSayReplicas(subsets []Subset) bool {
+	for i := range subsets {
+		if said := subsets[i].Replicas; said == nil || said.Type != intstr.Int {
+			return false
+		}
+	}
+	return len(subsets) > 0
+}
+
 // defaultMinReplicas gives every subset a minReplicas of 0 once one has a bound and none a fixed number.
 func defaultMinReplicas(subsets []Subset) {
 	bounded := false

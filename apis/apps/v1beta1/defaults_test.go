@@ -88,6 +88,31 @@ func TestDefaultUnitedDeployment(t *testing.T) {
 	}
 }
 
+func TestDefaultStoredUnitedDeployment(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want *int32
+	}{
+		"numbers make up the total": {`{topology: {subsets: [{name: a, replicas: 3}, {name: b, replicas: 3}]}}`, nil},
+		"one takes the rest":        {`{topology: {subsets: [{name: a, replicas: 3}, {name: b}]}}`, new(int32(1))},
+		"a percentage":              {`{topology: {subsets: [{name: a, replicas: 100%}]}}`, new(int32(1))},
+		"no subsets":                {`{}`, new(int32(1))},
+		"a total":                   {`{replicas: 6, topology: {subsets: [{name: a, replicas: 3}, {name: b, replicas: 3}]}}`, new(int32(6))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := UnitedDeploymentSpec{}
+			parse(t, c.in, &got)
+			DefaultStoredUnitedDeploymentSpec(&got)
+			if diff := cmp.Diff(c.want, got.Replicas); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got.RevisionHistoryLimit == nil {
+				t.Error("the rest is not filled in")
+			}
+		})
+	}
+}
+
 // A second time changes nothing, whatever the object.
 func TestDefaultsAreIdempotent(t *testing.T) {
 	opts := DefaultOptions{Templates: true}
