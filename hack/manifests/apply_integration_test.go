@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -119,6 +120,9 @@ func TestNothingIsLeftToChance(t *testing.T) {
 		for _, obj := range build(t, filepath.Join(testkit.Root(), "kustomize", dir)) {
 			if got := obj.GetLabels()["app.kubernetes.io/part-of"]; got != "flotilla" {
 				t.Errorf("%s: %s %s lacks the label by which the webhook keeper finds what is ours", dir, obj.GetKind(), obj.GetName())
+			}
+			if strings.HasPrefix(obj.GetKind(), "ValidatingAdmissionPolicy") && obj.GetNamespace() != "" {
+				t.Errorf("%s: %s %s is in a namespace", dir, obj.GetKind(), obj.GetName())
 			}
 		}
 	}
