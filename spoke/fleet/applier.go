@@ -124,24 +124,32 @@ func (a *applier) apply(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetS
 	return r, a.dropUnlisted(ctx, slice, targets)
 }
 
-// know notes epoch and kinds and watches the kinds, before anything is written.
+// know notes epoch and kinds and watches the kinds, before anything is written. Kinds that are not
+// served, or that we have no right to, are left out: applyOne says so, and nothing of them is written.
 func (a *applier) know(ctx context.Context, epoch int64, targets []*target) error {
-	kinds := make([]schema.GroupVersionKind, len(targets))
-	for i, t := range targets {
-		kinds[i] = t.base.GroupVersionKind()
+	var kinds []schema.GroupVersionKind
+	for _, t := range targets {
+		if kind := t.base.GroupVersionKind(); a.mayHave(ctx, kind) == nil {
+			kinds = append(kinds, kind)
+		}
 	}
 	if err := a.inventory.note(ctx, epoch, kinds...); err != nil {
 		return err
 	}
 	for _, kind := range kinds {
-		if served, err := a.members.serves(kind); err != nil || !served {
-			continue // applyOne says so
-		}
 		if err := a.watch(kind); err != nil {
 			return fmt.Errorf("watching %s: %w", kind.Kind, err)
 		}
 	}
 	return nil
+}
+
+// mayHave tells why objects of the kind cannot be had here; nil when they can.
+func (a *applier) mayHave(ctx context.Context, kind schema.GroupVersionKind) error {
+	if _, err := a.members.mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
+		return err
+	}
+	return a.members.mayRead(ctx, kind)
 }
 
 // applyOne brings one object to its target and returns it as it then is. Errors name the object.
@@ -155,7 +163,7 @@ func (a *applier) applyOne(ctx context.Context, h *hub, slice *fleetv1alpha1.Fle
 }
 
 func (a *applier) bring(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target) (*unstructured.Unstructured, error) {
-	if _, err := a.members.mapper.RESTMapping(t.base.GroupVersionKind().GroupKind(), t.base.GroupVersionKind().Version); err != nil {
+	if err := a.mayHave(ctx, t.base.GroupVersionKind()); err != nil {
 		return nil, err
 	}
 	live, err := a.members.live(ctx, t.base)

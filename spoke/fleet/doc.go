@@ -16,6 +16,8 @@
 //     object, and never on the word of an epoch lower than the highest seen, which is kept in this
 //     cluster. Objects whose slice is gone without a word are deleted only when a complete list, read
 //     from the hub, is of an epoch above theirs throughout and has been so for a while (sweep);
+//   - a kind that this cluster does not know, or that the spoke has no right to, holds up no slice but
+//     those that list it: condition Applied says Rejected;
 //   - without the hub everything goes on: nothing changes, nothing is deleted, connecting is tried
 //     for ever with growing waits, and the rest of the spoke does not notice;
 //   - status is written at most once a second for each slice, and only when it differs.

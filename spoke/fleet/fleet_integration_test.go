@@ -120,6 +120,40 @@ var _ = Describe("The fleet agent", func() {
 		w.quiet()
 	})
 
+	It("says which kind it has no right to, and goes on with the others", func() {
+		const account = `{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: shop}}`
+		denied := w.create(w.slice("denied", fmt.Sprintf(account, "denied"), nil, nil))
+		Expect(w.applied(denied, "Rejected")).To(ContainSubstring("cannot list resource"))
+		s := w.create(w.slice("web", udText, numbersBySubset{"a": 3, "b": 2}, nil))
+		w.applied(s, "Applied")
+		Expect(hubAdmin.Delete(w.ctx, denied)).To(Succeed())
+		Eventually(func() error { return hubAdmin.Get(w.ctx, client.ObjectKeyFromObject(denied), denied) }).Should(MatchError(ContainSubstring("not found")))
+
+		By("having had the right")
+		rights := placingRights("serviceaccounts")
+		for _, obj := range rights {
+			Expect(memberAdmin.Create(w.ctx, obj)).To(Succeed())
+		}
+		granted := w.create(w.slice("granted", fmt.Sprintf(account, "granted"), nil, nil))
+		w.applied(granted, "Applied")
+		w.stop()
+		for _, obj := range rights {
+			Expect(memberAdmin.Delete(w.ctx, obj)).To(Succeed())
+		}
+		w.stop = start()
+		w.applied(granted, "Rejected")
+		w.change(s, func() { w.numbers(s, udText, numbersBySubset{"a": 1, "b": 1}, nil) })
+		w.applied(s, "Applied")
+		for _, obj := range placingRights("serviceaccounts") {
+			Expect(memberAdmin.Create(w.ctx, obj)).To(Succeed())
+			DeferCleanup(func() { Expect(memberAdmin.Delete(w.ctx, obj)).To(Succeed()) })
+		}
+		w.change(granted, func() { // or the next attempt would have to be waited for
+			granted.Spec.Objects[0] = raw(GinkgoTB(), w.text(fmt.Sprintf(account, "granted, labels: {a: b}")))
+		})
+		w.applied(granted, "Applied")
+	})
+
 	It("applies several objects and takes back the ones no longer listed", func() {
 		s := w.slice("many", `{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: shop}, data: {k: v}}`, nil, nil)
 		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(`{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: shop}, data: {k: v}}`)))

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/internal/apply"
@@ -38,6 +39,8 @@ type members struct {
 	mu sync.Mutex
 	// recent holds what our last writes returned until the cache has it too.
 	recent map[recentKey]*unstructured.Unstructured
+	// allowed are kinds that this process was seen to have the right to list.
+	allowed map[schema.GroupVersionKind]bool
 }
 
 type recentKey struct {
@@ -46,7 +49,7 @@ type recentKey struct {
 }
 
 func newMembers(direct client.Client, cached client.Reader, mapper meta.RESTMapper) *members {
-	return &members{direct: direct, cached: cached, mapper: mapper, applier: apply.New(direct), recent: map[recentKey]*unstructured.Unstructured{}}
+	return &members{direct: direct, cached: cached, mapper: mapper, applier: apply.New(direct), recent: map[recentKey]*unstructured.Unstructured{}, allowed: map[schema.GroupVersionKind]bool{}}
 }
 
 // serves tells whether the API server knows the kind.
@@ -58,8 +61,28 @@ func (m *members) serves(kind schema.GroupVersionKind) (bool, error) {
 	return err == nil, err
 }
 
+// mayRead asks the API server, until it says yes, whether objects of a served kind may be listed. The
+// cache must not be asked for a kind that may not: it would wait for the right until the pass ends.
+func (m *members) mayRead(ctx context.Context, kind schema.GroupVersionKind) error {
+	m.mu.Lock()
+	allowed := m.allowed[kind]
+	m.mu.Unlock()
+	if allowed {
+		return nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	if err := m.direct.List(ctx, list, client.HasLabels{fleetv1alpha1.SliceLabel}, client.Limit(1)); err != nil {
+		return fmt.Errorf("listing %s: %w", kind.Kind, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.allowed[kind] = true
+	return nil
+}
+
 // live returns the object as it is, nil when there is none: ours from the cache, or newer from our
-// last write; others from the API server. The kind must be served.
+// last write; others from the API server. The kind must be served, and we must have the right to read it.
 func (m *members) live(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	key := client.ObjectKeyFromObject(like)
 	obj := &unstructured.Unstructured{}
@@ -184,6 +207,8 @@ func (m *members) release(ctx context.Context, live *unstructured.Unstructured) 
 }
 
 // listOurs lists the objects of those kinds that carry a label of ours; slice narrows it to one slice.
+// Kinds that are not served, or that we have no right to read any more, are left out: nothing of them is
+// deleted then.
 func (m *members) listOurs(ctx context.Context, kinds []schema.GroupVersionKind, slice string) ([]unstructured.Unstructured, error) {
 	var out []unstructured.Unstructured
 	for _, kind := range kinds {
@@ -192,6 +217,12 @@ func (m *members) listOurs(ctx context.Context, kinds []schema.GroupVersionKind,
 				return nil, err
 			}
 			continue
+		}
+		if err := m.mayRead(ctx, kind); apierrors.IsForbidden(err) {
+			log.FromContext(ctx).V(1).Info("left out", "error", err.Error())
+			continue
+		} else if err != nil {
+			return nil, err
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)

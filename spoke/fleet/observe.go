@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,10 +29,16 @@ type observer struct {
 	ours client.Reader
 	// spoke knows workloads and pods.
 	spoke client.Reader
+	// watched tells whether ours knows a kind: asking it for one that we have no right to read would hold
+	// up the report until its pass ends.
+	watched func(schema.GroupVersionKind) bool
 }
 
 // observe looks at a slice's first object.
 func (o observer) observe(ctx context.Context, key recentKey) (observation, error) {
+	if !o.watched(key.kind) {
+		return observation{}, nil // nothing of the kind has been applied
+	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(key.kind)
 	err := o.ours.Get(ctx, key.name, obj)

@@ -161,7 +161,7 @@ func (w *wiring) add(direct client.Client) error {
 	}
 	w.report, err = w.controller("fleet-report", &w.reporting, &reporter{
 		hub: hub, results: outcomes, clock: clock.RealClock{}, written: map[string]written{},
-		observer: observer{ours: w.ours, spoke: w.mgr.GetCache()},
+		observer: observer{ours: w.ours, spoke: w.mgr.GetCache(), watched: w.watches},
 	})
 	if err != nil {
 		return err

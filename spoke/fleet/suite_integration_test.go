@@ -6,6 +6,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -45,6 +46,8 @@ var (
 	hubAdmin, memberAdmin   client.Client
 	// hubAccess has the rights an add-on's user has on the hub.
 	hubAccess *rest.Config
+	// memberAccess has the rights the spoke has in its cluster, and to place ConfigMaps.
+	memberAccess *rest.Config
 )
 
 func TestIntegration(t *testing.T) {
@@ -62,6 +65,13 @@ func TestIntegration(t *testing.T) {
 	hubAccess.UserAgent = hubAgent
 	for _, obj := range hubRights(t) {
 		if err := hubAdmin.Create(context.Background(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	memberAccess = memberServer.UserFor(t, "flotilla-spoke", "spokes")
+	memberAccess.UserAgent, memberAccess.QPS, memberAccess.Burst = memberAgent, 1000, 2000
+	for _, obj := range memberRights(t) {
+		if err := memberAdmin.Create(context.Background(), obj); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,6 +99,46 @@ func hubRights(t *testing.T) []client.Object {
 	}
 }
 
+// memberRights are the rights of the manifest, and those that users add to place ConfigMaps.
+func memberRights(t *testing.T) []client.Object {
+	text, err := os.ReadFile(filepath.Join(testkit.Root(), "generated/manifests/rbac/spoke/role.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := bytes.Split(text, []byte("\n---\n"))
+	if len(docs) != 2 {
+		t.Fatalf("%d roles, want a ClusterRole and a Role", len(docs))
+	}
+	all, own := &rbacv1.ClusterRole{}, &rbacv1.Role{}
+	for i, role := range []client.Object{all, own} {
+		if err := yaml.UnmarshalStrict(docs[i], role); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spokes := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "spokes"}}
+	placing := placingRights("configmaps")
+	return append([]client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Namespace}}, all, own,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: all.Name}, Subjects: spokes,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: all.Name}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: own.Namespace, Name: own.Name}, Subjects: spokes,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}},
+	}, placing...)
+}
+
+// placingRights are those that users add so that another kind can be placed.
+func placingRights(resource string) []client.Object {
+	name := "place-" + resource
+	return []client.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{resource}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+		}}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "spokes"}},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}},
+	}
+}
+
 func testScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appsv1beta1.AddToScheme, fleetv1alpha1.AddToScheme} {
@@ -105,8 +155,7 @@ func start(change ...func(*Options)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	base := bootstrap.NewOptions(memberAgent)
 	base.LeaderElect, base.MetricsAddr, base.HealthAddr = false, "0", "0"
-	cfg := memberServer.ConfigFor(memberAgent)
-	mgr, err := base.Manager(cfg, testScheme(), nil, nil)
+	mgr, err := base.Manager(rest.CopyConfig(memberAccess), testScheme(), nil, nil)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, ownership.ControllerUIDIndex, ownership.IndexByController)).To(Succeed())
 	Expect(workload.AddIndexes(ctx, mgr.GetFieldIndexer())).To(Succeed())

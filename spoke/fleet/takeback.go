@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 )
@@ -90,6 +92,9 @@ func (a *applier) labelled(ctx context.Context, slice *fleetv1alpha1.FleetSlice,
 	if err != nil || !served {
 		return nil, err
 	}
+	if err := a.members.mayRead(ctx, kind); err != nil {
+		return nil, a.unlessNeverHad(ctx, kind, err)
+	}
 	if err := a.watch(kind); err != nil {
 		return nil, err
 	}
@@ -98,6 +103,15 @@ func (a *applier) labelled(ctx context.Context, slice *fleetv1alpha1.FleetSlice,
 		return nil, err
 	}
 	return live, nil
+}
+
+// unlessNeverHad drops the error about a kind of which nothing was ever applied here.
+func (a *applier) unlessNeverHad(ctx context.Context, kind schema.GroupVersionKind, err error) error {
+	_, kinds, readErr := a.inventory.read(ctx)
+	if readErr == nil && apierrors.IsForbidden(err) && !slices.Contains(kinds, kind) {
+		return nil
+	}
+	return errors.Join(err, readErr)
 }
 
 // letGo deletes or releases one object of ours, as the slice's deletion policy says.
