@@ -15,19 +15,24 @@ import (
 
 // adapter is what differs between the kinds of subset workloads. Each kind has a file of its own.
 type adapter interface {
+	reader
 	// kind of the workloads.
 	kind() schema.GroupVersionKind
 	// empty returns an object and a list to read into.
 	empty() (client.Object, client.ObjectList)
 	// metadata returns the template's metadata, or nil when the template is of another kind.
 	metadata(t *appsv1beta1.SubsetTemplate) *metav1.ObjectMeta
+	// draft returns a workload made from the template with these numbers, and the pod template
+	// inside it. Nothing of it is shared with the template.
+	draft(t *appsv1beta1.SubsetTemplate, selector *metav1.LabelSelector, want sizing) (client.Object, *corev1.PodTemplateSpec)
+}
+
+// reader reads a workload of one kind.
+type reader interface {
 	// read returns the numbers of a workload.
 	read(obj client.Object) numbers
 	// template returns the pod template of a workload.
 	template(obj client.Object) *corev1.PodTemplateSpec
-	// draft returns a workload made from the template with these numbers, and the pod template
-	// inside it. Nothing of it is shared with the template.
-	draft(t *appsv1beta1.SubsetTemplate, selector *metav1.LabelSelector, want sizing) (client.Object, *corev1.PodTemplateSpec)
 }
 
 // numbers are what a workload asks for and has.
