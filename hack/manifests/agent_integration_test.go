@@ -168,7 +168,7 @@ func untilEnforced(t *testing.T, agent client.Client) {
 	}
 }
 
-// TestAgentsRenewTheirLeaseAlone: of Leases an agent renews its own, and it deletes nothing.
+// TestAgentsRenewTheirLeaseAlone: of Leases an agent reads and renews its own, and it deletes nothing.
 func TestAgentsRenewTheirLeaseAlone(t *testing.T) {
 	server, admin := hubWithAgents(t)
 	agent := accessOf(t, server, addOnUser, addOnGroup)
@@ -181,6 +181,9 @@ func TestAgentsRenewTheirLeaseAlone(t *testing.T) {
 	}
 	renewal := merge(`{"spec":{"renewTime":"2030-01-01T00:00:00.000000Z"}}`)
 	if err := agent.Patch(t.Context(), lease("flotilla"), renewal); err != nil {
+		t.Error(err)
+	}
+	if err := agent.Get(t.Context(), client.ObjectKey{Namespace: "east", Name: "flotilla"}, lease("")); err != nil {
 		t.Error(err)
 	}
 	for what, err := range map[string]error{
