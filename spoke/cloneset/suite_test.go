@@ -109,5 +109,8 @@ func newManager(agent string) manager.Manager {
 func newNamespace(ctx context.Context) string {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}
 	Expect(admin.Create(ctx, ns)).To(Succeed())
+	DeferCleanup(func() { // a set that waits for something would go on trying beside the specs that count writes
+		Expect(admin.DeleteAllOf(ctx, &appsv1beta1.CloneSet{}, client.InNamespace(ns.Name))).To(Succeed())
+	})
 	return ns.Name
 }
