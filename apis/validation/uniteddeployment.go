@@ -5,6 +5,8 @@ package validation
 
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -24,6 +26,7 @@ func ValidateUnitedDeployment(old, obj *v1beta1.UnitedDeployment) field.ErrorLis
 	if _, share := old.Labels[fleetv1alpha1.SliceLabel]; !share { // of a share, the hub says what may change
 		updates.subsetsUpdate(field.NewPath("spec", "topology", "subsets"), old.Spec.Topology.Subsets, obj.Spec.Topology.Subsets)
 	}
+	updates.selectorUpdate(field.NewPath("spec", "selector"), old, obj)
 	updates.templateUpdate(field.NewPath("spec", "template"), &old.Spec.Template, &obj.Spec.Template)
 	return append(updates.list, p.since(unitedDeployment(old).list)...)
 }
@@ -59,6 +62,18 @@ func (p *problems) unitedUpdate(path *field.Path, spec *v1beta1.UnitedDeployment
 		if !names[name] {
 			p.invalid(path.Child("manualUpdate", "partitions").Key(name), partitions[name], "must be the name of a subset in spec.topology.subsets")
 		}
+	}
+}
+
+// selectorUpdate wants a changed selector to match the subset workloads still: they would be let go of.
+func (p *problems) selectorUpdate(path *field.Path, old, obj *v1beta1.UnitedDeployment) {
+	if equality.Semantic.DeepEqual(old.Spec.Selector, obj.Spec.Selector) {
+		return
+	}
+	selector, err := metav1.LabelSelectorAsSelector(obj.Spec.Selector)
+	workloads := obj.Spec.Template.Metadata()
+	if err == nil && workloads != nil && !selector.Matches(labels.Set(workloads.Labels)) {
+		p.invalid(path, "", "must match the labels in metadata of the template in spec.template: the UnitedDeployment would let go of its workloads")
 	}
 }
 

@@ -149,6 +149,7 @@ func TestValidateUnitedDeploymentUpdate(t *testing.T) {
 		"another kind of template":     {obj: []string{noDeployment, statefulSet}},
 		"subsets come and go":          {obj: []string{"spec.topology.subsets: [{name: c}]"}},
 		"a subset's place":             {obj: []string{"spec.topology.subsets[0].nodeSelectorTerm:"}, want: []string{"spec.topology.subsets[0].nodeSelectorTerm: cannot be changed"}},
+		"a selector that lets go":      {obj: []string{"spec.selector.matchLabels: {app: other}", "spec.template.deploymentTemplate.spec.template.metadata.labels: {app: other}"}, want: []string{"spec.selector: must match the labels", "spec.template.deploymentTemplate.metadata.labels: must match"}},
 		"a subset's place in a share":  {both: []string{"metadata.labels: {fleet.kruise.io/slice: s}"}, obj: []string{"spec.topology.subsets[0].nodeSelectorTerm:"}},
 		"a subset's tolerations":       {obj: []string{"spec.topology.subsets[1].tolerations: [{operator: Exists}]"}, want: []string{"spec.topology.subsets[1].tolerations: cannot be changed"}},
 		"subsets in another order":     {obj: []string{"spec.topology.subsets: [{name: b}, {name: a, nodeSelectorTerm: {matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a]}]}}]"}},

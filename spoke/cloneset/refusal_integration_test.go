@@ -96,6 +96,19 @@ var _ = Describe("a CloneSet whose pods are refused", func() {
 		Eventually(failedScale(set)).Should(BeNil())
 	})
 
+	It("makes no pods that its selector would not match", func() {
+		set := newSet(ns, 2, appsv1beta1.RecreatePodUpdateStrategyType)
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		before, labels, since := uids(listPods(ctx, ns)), set.Spec.Template.Labels, time.Now()
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Labels = map[string]string{"app": "other"} })
+		Consistently(writes(since), "2s", "200ms").Should(BeEmpty())
+		Expect(uids(listPods(ctx, ns))).To(ConsistOf(before))
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Labels, *s.Spec.Replicas = labels, 3 })
+		Eventually(status(ctx, set)).Should(haveCounts(3, 3, 3))
+		Expect(uids(listPods(ctx, ns))).To(ContainElements(before))
+	})
+
 	It("makes nothing of a namespace that is being deleted", func() {
 		set := newSet(ns, 2, appsv1beta1.RecreatePodUpdateStrategyType)
 		Expect(admin.Create(ctx, set)).To(Succeed())

@@ -49,6 +49,10 @@ func (p *pass) gather(ctx context.Context) (steps.Outcome, error) {
 		p.events.Publish(events.Warning(p.stored, "InvalidSelector", "Reconcile", "spec.selector is empty or cannot be read"))
 		return steps.Outcome{Stop: true}, nil
 	}
+	if !selector.Matches(labels.Set(p.set.Spec.Template.Labels)) { // every pod made would be let go of and made again
+		p.events.Publish(events.Warning(p.stored, "InvalidSelector", "Reconcile", "spec.selector does not match the labels of spec.template: nothing is done"))
+		return steps.Outcome{Stop: true}, nil
+	}
 	p.selector = selector
 	var wait time.Duration
 	if p.pods, wait, err = p.listPods(ctx); err != nil || wait > 0 {

@@ -310,3 +310,11 @@ func TestUnwantedPreparingUpdate(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// However many pods somebody wants, one pass asks for a bounded number.
+func TestCreationsAreBounded(t *testing.T) {
+	s := newScene(rollout.Budget{Replicas: 2_000_000_000, MaxUnavailable: 1, SameRevision: true}).add("a", 2)
+	if got := len(Make(&s.snapshot, &s.rules).Create); got != mostCreations {
+		t.Errorf("%d creations", got)
+	}
+}

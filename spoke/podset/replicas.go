@@ -121,11 +121,16 @@ func marksNotReady(l *appsv1beta1.Lifecycle) bool {
 		l.InPlaceUpdate != nil && l.InPlaceUpdate.MarkPodNotReady)
 }
 
+// mostCreations bounds the pods one pass asks for; the next pass asks for the next. However many replicas somebody
+// wants, a pass stays short and a wish taken back is noticed.
+const mostCreations = 500
+
 // creations makes pods at the current revision first, the rest at the update revision.
 func (r *Replicas) creations(v *View, d rollout.Diff) []Create {
-	out := make([]Create, 0, d.ScaleUpLimit)
+	n := min(d.ScaleUpLimit, mostCreations)
+	out := make([]Create, 0, n)
 	old := min(d.ScaleUpLimit, d.ScaleUpOld)
-	for i := range d.ScaleUpLimit {
+	for i := range n {
 		revision, reason := v.Update, fmt.Sprintf("%d of %d pods exist", len(v.Active), r.Budget.Replicas)
 		if i < old && v.Current != nil {
 			revision = v.Current

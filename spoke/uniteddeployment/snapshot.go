@@ -124,10 +124,16 @@ type claimer struct {
 	cached, live client.Reader
 }
 
+// errSelector says that no workload would be the UnitedDeployment's: nothing is let go of for that.
+var errSelector = errors.New("spec.selector does not match the labels in metadata of the template in spec.template: nothing is done")
+
 func (c claimer) claim(ctx context.Context, ud *appsv1beta1.UnitedDeployment, a adapter) ([]client.Object, error) {
 	selector, err := metav1.LabelSelectorAsSelector(ud.Spec.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("spec.selector: %w", err)
+	}
+	if !selector.Matches(labels.Set(a.metadata(&ud.Spec.Template).Labels)) {
+		return nil, errSelector
 	}
 	_, list := a.empty()
 	if err := c.cached.List(ctx, list, client.InNamespace(ud.Namespace)); err != nil {

@@ -349,6 +349,22 @@ var _ = Describe("UnitedDeployment", func() {
 		Expect(deployments()).To(HaveLen(2))
 	})
 
+	It("lets go of nothing for a selector that does not match the template", func() {
+		ud := fresh(cloneSetUD(2, subset("a", 2)))
+		Eventually(shape).Should(HaveLen(1))
+		before := cloneSets()["a"]
+		selector := ud.Spec.Selector
+		change(ud, func() { ud.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "other"}} })
+		Eventually(status(ud)).Should(HaveField("Conditions", ContainElement(And(
+			HaveField("Type", appsv1beta1.SubsetProvisioned), HaveField("Status", corev1.ConditionFalse),
+			HaveField("Message", ContainSubstring("spec.selector does not match"))))))
+		Expect(cloneSets()["a"].OwnerReferences).To(ConsistOf(HaveField("UID", ud.UID)))
+		change(ud, func() { ud.Spec.Selector = selector })
+		Eventually(status(ud)).Should(HaveField("Conditions", ContainElement(And(
+			HaveField("Type", appsv1beta1.SubsetProvisioned), HaveField("Status", corev1.ConditionTrue)))))
+		Expect(cloneSets()["a"].UID).To(Equal(before.UID))
+	})
+
 	It("switches the template's kind", func() {
 		ud := fresh(cloneSetUD(2, subset("a", 2)))
 		Eventually(shape).Should(HaveLen(1))
