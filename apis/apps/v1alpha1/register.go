@@ -36,6 +36,14 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{}, &CloneSetList{},
 		&UnitedDeployment{}, &UnitedDeploymentList{},
+		&SidecarSet{}, &SidecarSetList{},
+		&ContainerRecreateRequest{}, &ContainerRecreateRequestList{},
+		&ImagePullJob{}, &ImagePullJobList{},
+		&ImageListPullJob{}, &ImageListPullJobList{},
+		&NodeImage{}, &NodeImageList{},
+		&NodePodProbe{}, &NodePodProbeList{},
+		&PodProbeMarker{}, &PodProbeMarkerList{},
+		&ConfigMapSet{}, &ConfigMapSetList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

@@ -33,6 +33,11 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&CloneSet{}, &CloneSetList{},
 		&UnitedDeployment{}, &UnitedDeploymentList{},
+		&SidecarSet{}, &SidecarSetList{},
+		&ContainerRecreateRequest{}, &ContainerRecreateRequestList{},
+		&ImagePullJob{}, &ImagePullJobList{},
+		&ImageListPullJob{}, &ImageListPullJobList{},
+		&NodeImage{}, &NodeImageList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
