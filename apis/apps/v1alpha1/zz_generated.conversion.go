@@ -86,6 +86,51 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerRecreateState)(nil), (*v1beta1.ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(a.(*ContainerRecreateRequestContainerRecreateState), b.(*v1beta1.ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestContainerRecreateState)(nil), (*ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(a.(*v1beta1.ContainerRecreateRequestContainerRecreateState), b.(*ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestList)(nil), (*v1beta1.ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(a.(*ContainerRecreateRequestList), b.(*v1beta1.ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestList)(nil), (*ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(a.(*v1beta1.ContainerRecreateRequestList), b.(*ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestSpec)(nil), (*v1beta1.ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(a.(*ContainerRecreateRequestSpec), b.(*v1beta1.ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestSpec)(nil), (*ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(a.(*v1beta1.ContainerRecreateRequestSpec), b.(*ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStatus)(nil), (*v1beta1.ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(a.(*ContainerRecreateRequestStatus), b.(*v1beta1.ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStrategy)(nil), (*v1beta1.ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(a.(*ContainerRecreateRequestStrategy), b.(*v1beta1.ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestStrategy)(nil), (*ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(a.(*v1beta1.ContainerRecreateRequestStrategy), b.(*ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*DeploymentTemplateSpec)(nil), (*v1beta1.DeploymentTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(a.(*DeploymentTemplateSpec), b.(*v1beta1.DeploymentTemplateSpec), scope)
 	}); err != nil {
@@ -96,6 +141,56 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ImageListPullJob)(nil), (*v1beta1.ImageListPullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(a.(*ImageListPullJob), b.(*v1beta1.ImageListPullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImageListPullJob)(nil), (*ImageListPullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(a.(*v1beta1.ImageListPullJob), b.(*ImageListPullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImageListPullJobList)(nil), (*v1beta1.ImageListPullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(a.(*ImageListPullJobList), b.(*v1beta1.ImageListPullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImageListPullJobList)(nil), (*ImageListPullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(a.(*v1beta1.ImageListPullJobList), b.(*ImageListPullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImagePullJob)(nil), (*v1beta1.ImagePullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(a.(*ImagePullJob), b.(*v1beta1.ImagePullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImagePullJob)(nil), (*ImagePullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(a.(*v1beta1.ImagePullJob), b.(*ImagePullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImagePullJobList)(nil), (*v1beta1.ImagePullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(a.(*ImagePullJobList), b.(*v1beta1.ImagePullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImagePullJobList)(nil), (*ImagePullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(a.(*v1beta1.ImagePullJobList), b.(*ImagePullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImageSpec)(nil), (*v1beta1.ImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(a.(*ImageSpec), b.(*v1beta1.ImageSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImageSpec)(nil), (*ImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(a.(*v1beta1.ImageSpec), b.(*ImageSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*ManualUpdate)(nil), (*v1beta1.ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_ManualUpdate_To_v1beta1_ManualUpdate(a.(*ManualUpdate), b.(*v1beta1.ManualUpdate), scope)
 	}); err != nil {
@@ -103,6 +198,41 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*v1beta1.ManualUpdate)(nil), (*ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(a.(*v1beta1.ManualUpdate), b.(*ManualUpdate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodeImageList)(nil), (*v1beta1.NodeImageList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(a.(*NodeImageList), b.(*v1beta1.NodeImageList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.NodeImageList)(nil), (*NodeImageList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(a.(*v1beta1.NodeImageList), b.(*NodeImageList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodeImageSpec)(nil), (*v1beta1.NodeImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(a.(*NodeImageSpec), b.(*v1beta1.NodeImageSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.NodeImageSpec)(nil), (*NodeImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(a.(*v1beta1.NodeImageSpec), b.(*NodeImageSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ReferenceObject)(nil), (*v1beta1.ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(a.(*ReferenceObject), b.(*v1beta1.ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetList)(nil), (*v1beta1.SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(a.(*SidecarSetList), b.(*v1beta1.SidecarSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.SidecarSetList)(nil), (*SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(a.(*v1beta1.SidecarSetList), b.(*SidecarSetList), scope)
 	}); err != nil {
 		return err
 	}
@@ -221,6 +351,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*ContainerRecreateRequest)(nil), (*v1beta1.ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(a.(*ContainerRecreateRequest), b.(*v1beta1.ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*NodeImage)(nil), (*v1beta1.NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeImage_To_v1beta1_NodeImage(a.(*NodeImage), b.(*v1beta1.NodeImage), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*SidecarSetSpec)(nil), (*v1beta1.SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetSpec_To_v1beta1_SidecarSetSpec(a.(*SidecarSetSpec), b.(*v1beta1.SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*SidecarSet)(nil), (*v1beta1.SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSet_To_v1beta1_SidecarSet(a.(*SidecarSet), b.(*v1beta1.SidecarSet), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*UnitedDeploymentStatus)(nil), (*v1beta1.UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(a.(*UnitedDeploymentStatus), b.(*v1beta1.UnitedDeploymentStatus), scope)
 	}); err != nil {
@@ -238,6 +388,36 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddConversionFunc((*v1beta1.CloneSet)(nil), (*CloneSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet(a.(*v1beta1.CloneSet), b.(*CloneSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ContainerRecreateRequestStatus)(nil), (*ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(a.(*v1beta1.ContainerRecreateRequestStatus), b.(*ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ContainerRecreateRequest)(nil), (*ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(a.(*v1beta1.ContainerRecreateRequest), b.(*ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.NodeImage)(nil), (*NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeImage_To_v1alpha1_NodeImage(a.(*v1beta1.NodeImage), b.(*NodeImage), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ReferenceObject)(nil), (*ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ReferenceObject_To_v1alpha1_ReferenceObject(a.(*v1beta1.ReferenceObject), b.(*ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.SidecarSetSpec)(nil), (*SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(a.(*v1beta1.SidecarSetSpec), b.(*SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.SidecarSet)(nil), (*SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSet_To_v1alpha1_SidecarSet(a.(*v1beta1.SidecarSet), b.(*SidecarSet), scope)
 	}); err != nil {
 		return err
 	}
@@ -472,6 +652,153 @@ func autoConvert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrate
 	return nil
 }
 
+func autoConvert_v1alpha1_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(in *ContainerRecreateRequest, out *v1beta1.ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(in *v1beta1.ContainerRecreateRequest, out *ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *v1beta1.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	*out = *(*v1beta1.ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *v1beta1.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in *v1beta1.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	*out = *(*ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in *v1beta1.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *v1beta1.ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.ContainerRecreateRequest, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *v1beta1.ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in *v1beta1.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]ContainerRecreateRequest, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in *v1beta1.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *v1beta1.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	*out = *(*v1beta1.ContainerRecreateRequestSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *v1beta1.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in *v1beta1.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	*out = *(*ContainerRecreateRequestSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in *v1beta1.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *v1beta1.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = v1beta1.ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*v1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]v1beta1.ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *v1beta1.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(in *v1beta1.ContainerRecreateRequestStatus, out *ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*v1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	// WARNING: in.ContainerStatusSnapshot requires manual conversion: does not exist in peer-type
+	// WARNING: in.Conditions requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *v1beta1.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	*out = *(*v1beta1.ContainerRecreateRequestStrategy)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *v1beta1.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in *v1beta1.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	*out = *(*ContainerRecreateRequestStrategy)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in *v1beta1.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in, out, s)
+}
+
 func autoConvert_v1alpha1_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(in *DeploymentTemplateSpec, out *v1beta1.DeploymentTemplateSpec, s conversion.Scope) error {
 	*out = *(*v1beta1.DeploymentTemplateSpec)(unsafe.Pointer(in))
 	return nil
@@ -492,6 +819,142 @@ func Convert_v1beta1_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(i
 	return autoConvert_v1beta1_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(in, out, s)
 }
 
+func autoConvert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(in *ImageListPullJob, out *v1beta1.ImageListPullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob is an autogenerated conversion function.
+func Convert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(in *ImageListPullJob, out *v1beta1.ImageListPullJob, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(in, out, s)
+}
+
+func autoConvert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(in *v1beta1.ImageListPullJob, out *ImageListPullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob is an autogenerated conversion function.
+func Convert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(in *v1beta1.ImageListPullJob, out *ImageListPullJob, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(in *ImageListPullJobList, out *v1beta1.ImageListPullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]v1beta1.ImageListPullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList is an autogenerated conversion function.
+func Convert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(in *ImageListPullJobList, out *v1beta1.ImageListPullJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(in, out, s)
+}
+
+func autoConvert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(in *v1beta1.ImageListPullJobList, out *ImageListPullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]ImageListPullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList is an autogenerated conversion function.
+func Convert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(in *v1beta1.ImageListPullJobList, out *ImageListPullJobList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(in *ImagePullJob, out *v1beta1.ImagePullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob is an autogenerated conversion function.
+func Convert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(in *ImagePullJob, out *v1beta1.ImagePullJob, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(in, out, s)
+}
+
+func autoConvert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(in *v1beta1.ImagePullJob, out *ImagePullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob is an autogenerated conversion function.
+func Convert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(in *v1beta1.ImagePullJob, out *ImagePullJob, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(in *ImagePullJobList, out *v1beta1.ImagePullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]v1beta1.ImagePullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList is an autogenerated conversion function.
+func Convert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(in *ImagePullJobList, out *v1beta1.ImagePullJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(in, out, s)
+}
+
+func autoConvert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(in *v1beta1.ImagePullJobList, out *ImagePullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]ImagePullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList is an autogenerated conversion function.
+func Convert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(in *v1beta1.ImagePullJobList, out *ImagePullJobList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(in *ImageSpec, out *v1beta1.ImageSpec, s conversion.Scope) error {
+	if in.PullSecrets != nil {
+		in, out := &in.PullSecrets, &out.PullSecrets
+		*out = make([]v1beta1.ReferenceObject, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PullSecrets = nil
+	}
+	out.Tags = *(*[]v1beta1.ImageTagSpec)(unsafe.Pointer(&in.Tags))
+	out.SandboxConfig = (*v1beta1.SandboxConfig)(unsafe.Pointer(in.SandboxConfig))
+	return nil
+}
+
+// Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(in *ImageSpec, out *v1beta1.ImageSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(in *v1beta1.ImageSpec, out *ImageSpec, s conversion.Scope) error {
+	if in.PullSecrets != nil {
+		in, out := &in.PullSecrets, &out.PullSecrets
+		*out = make([]ReferenceObject, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ReferenceObject_To_v1alpha1_ReferenceObject(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PullSecrets = nil
+	}
+	out.Tags = *(*[]v1beta1.ImageTagSpec)(unsafe.Pointer(&in.Tags))
+	out.SandboxConfig = (*v1beta1.SandboxConfig)(unsafe.Pointer(in.SandboxConfig))
+	return nil
+}
+
+// Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec is an autogenerated conversion function.
+func Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(in *v1beta1.ImageSpec, out *ImageSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(in, out, s)
+}
+
 func autoConvert_v1alpha1_ManualUpdate_To_v1beta1_ManualUpdate(in *ManualUpdate, out *v1beta1.ManualUpdate, s conversion.Scope) error {
 	*out = *(*v1beta1.ManualUpdate)(unsafe.Pointer(in))
 	return nil
@@ -510,6 +973,218 @@ func autoConvert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(in *v1beta1.Manua
 // Convert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate is an autogenerated conversion function.
 func Convert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(in *v1beta1.ManualUpdate, out *ManualUpdate, s conversion.Scope) error {
 	return autoConvert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodeImage_To_v1beta1_NodeImage(in *NodeImage, out *v1beta1.NodeImage, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1beta1_NodeImage_To_v1alpha1_NodeImage(in *v1beta1.NodeImage, out *NodeImage, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(in *NodeImageList, out *v1beta1.NodeImageList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.NodeImage, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_NodeImage_To_v1beta1_NodeImage(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList is an autogenerated conversion function.
+func Convert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(in *NodeImageList, out *v1beta1.NodeImageList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(in, out, s)
+}
+
+func autoConvert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(in *v1beta1.NodeImageList, out *NodeImageList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]NodeImage, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_NodeImage_To_v1alpha1_NodeImage(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList is an autogenerated conversion function.
+func Convert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(in *v1beta1.NodeImageList, out *NodeImageList, s conversion.Scope) error {
+	return autoConvert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(in *NodeImageSpec, out *v1beta1.NodeImageSpec, s conversion.Scope) error {
+	if in.Images != nil {
+		in, out := &in.Images, &out.Images
+		*out = make(map[string]v1beta1.ImageSpec, len(*in))
+		for key, val := range *in {
+			newVal := new(v1beta1.ImageSpec)
+			if err := Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(&val, newVal, s); err != nil {
+				return err
+			}
+			(*out)[key] = *newVal
+		}
+	} else {
+		out.Images = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec is an autogenerated conversion function.
+func Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(in *NodeImageSpec, out *v1beta1.NodeImageSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(in *v1beta1.NodeImageSpec, out *NodeImageSpec, s conversion.Scope) error {
+	if in.Images != nil {
+		in, out := &in.Images, &out.Images
+		*out = make(map[string]ImageSpec, len(*in))
+		for key, val := range *in {
+			newVal := new(ImageSpec)
+			if err := Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(&val, newVal, s); err != nil {
+				return err
+			}
+			(*out)[key] = *newVal
+		}
+	} else {
+		out.Images = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec is an autogenerated conversion function.
+func Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(in *v1beta1.NodeImageSpec, out *NodeImageSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(in *ReferenceObject, out *v1beta1.ReferenceObject, s conversion.Scope) error {
+	out.Namespace = in.Namespace
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject is an autogenerated conversion function.
+func Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(in *ReferenceObject, out *v1beta1.ReferenceObject, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(in, out, s)
+}
+
+func autoConvert_v1beta1_ReferenceObject_To_v1alpha1_ReferenceObject(in *v1beta1.ReferenceObject, out *ReferenceObject, s conversion.Scope) error {
+	out.Namespace = in.Namespace
+	out.Name = in.Name
+	// WARNING: in.Mode requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_SidecarSet_To_v1beta1_SidecarSet(in *SidecarSet, out *v1beta1.SidecarSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_SidecarSetSpec_To_v1beta1_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1beta1_SidecarSet_To_v1alpha1_SidecarSet(in *v1beta1.SidecarSet, out *SidecarSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(in *SidecarSetList, out *v1beta1.SidecarSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.SidecarSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_SidecarSet_To_v1beta1_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(in *SidecarSetList, out *v1beta1.SidecarSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(in *v1beta1.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]SidecarSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_SidecarSet_To_v1alpha1_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(in *v1beta1.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in *SidecarSetSpec, out *v1beta1.SidecarSetSpec, s conversion.Scope) error {
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	// WARNING: in.Namespace requires manual conversion: does not exist in peer-type
+	out.NamespaceSelector = (*v1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]corev1.Volume)(unsafe.Pointer(&in.Volumes))
+	out.ImagePullSecrets = *(*[]corev1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
+	out.InjectionStrategy = in.InjectionStrategy
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.PatchPodMetadata = *(*[]v1beta1.SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	return nil
+}
+
+func autoConvert_v1beta1_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(in *v1beta1.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.NamespaceSelector = (*v1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]corev1.Volume)(unsafe.Pointer(&in.Volumes))
+	out.ImagePullSecrets = *(*[]corev1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
+	out.InjectionStrategy = in.InjectionStrategy
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.PatchPodMetadata = *(*[]v1beta1.SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	// WARNING: in.CustomVersion requires manual conversion: does not exist in peer-type
+	return nil
 }
 
 func autoConvert_v1alpha1_StatefulSetTemplateSpec_To_v1beta1_StatefulSetTemplateSpec(in *StatefulSetTemplateSpec, out *v1beta1.StatefulSetTemplateSpec, s conversion.Scope) error {

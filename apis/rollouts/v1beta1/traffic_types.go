@@ -8,10 +8,11 @@ package v1beta1
 type TrafficRoutingRef struct {
 	// service is the stable Service. It selects pods and has a cluster IP.
 	Service string `json:"service"`
-	// gracePeriodSeconds is how long to wait after a change of routes or Services. Seconds, default 3.
+	// gracePeriodSeconds is how long to wait after a change of routes or Services. Seconds, default 3;
+	// 0 does not wait.
 	// +optional
 	// +kubebuilder:default=3
-	GracePeriodSeconds int32 `json:"gracePeriodSeconds,omitempty"`
+	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
 	// ingress is an Ingress that leads to the Service.
 	// +optional
 	Ingress *IngressTrafficRouting `json:"ingress,omitempty"`
