@@ -69,8 +69,8 @@ const (
 	SidecarSetRetainPatchPolicy SidecarSetPatchPolicyType = "Retain"
 	// SidecarSetOverwritePatchPolicy replaces it.
 	SidecarSetOverwritePatchPolicy SidecarSetPatchPolicyType = "Overwrite"
-	// SidecarSetMergePatchJsonPatchPolicy applies the value to it as a JSON merge patch.
-	SidecarSetMergePatchJsonPatchPolicy SidecarSetPatchPolicyType = "MergePatchJson" //nolint:revive // the value's spelling
+	// SidecarSetMergePatchJSONPatchPolicy applies the value to it as a JSON merge patch.
+	SidecarSetMergePatchJSONPatchPolicy SidecarSetPatchPolicyType = "MergePatchJson"
 )
 
 // SidecarSetInjectionStrategy says what new pods get.
