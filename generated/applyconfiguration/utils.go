@@ -9,10 +9,14 @@ import (
 	v1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	v1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1"
+	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1beta1"
 	applyconfigurationfleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/fleet/v1alpha1"
 	internal "github.com/flotilla-sh/flotilla/generated/applyconfiguration/internal"
+	applyconfigurationrolloutsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/rollouts/v1alpha1"
+	applyconfigurationrolloutsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/rollouts/v1beta1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
@@ -39,10 +43,82 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSet"):
+		return &appsv1alpha1.ConfigMapSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetContainer"):
+		return &appsv1alpha1.ConfigMapSetContainerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetPostHook"):
+		return &appsv1alpha1.ConfigMapSetPostHookApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetSpec"):
+		return &appsv1alpha1.ConfigMapSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetStatus"):
+		return &appsv1alpha1.ConfigMapSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetUpdateStrategy"):
+		return &appsv1alpha1.ConfigMapSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbe"):
+		return &appsv1alpha1.ContainerProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbeState"):
+		return &appsv1alpha1.ContainerProbeStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequest"):
+		return &appsv1alpha1.ContainerRecreateRequestApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerRecreateState"):
+		return &appsv1alpha1.ContainerRecreateRequestContainerRecreateStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestSpec"):
+		return &appsv1alpha1.ContainerRecreateRequestSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStatus"):
+		return &appsv1alpha1.ContainerRecreateRequestStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
+		return &appsv1alpha1.ContainerRecreateRequestStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1alpha1.DeploymentTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EffectPolicy"):
+		return &appsv1alpha1.EffectPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJob"):
+		return &appsv1alpha1.ImageListPullJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJob"):
+		return &appsv1alpha1.ImagePullJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageSpec"):
+		return &appsv1alpha1.ImageSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1alpha1.ManualUpdateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImage"):
+		return &appsv1alpha1.NodeImageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageSpec"):
+		return &appsv1alpha1.NodeImageSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbe"):
+		return &appsv1alpha1.NodePodProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeSpec"):
+		return &appsv1alpha1.NodePodProbeSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeStatus"):
+		return &appsv1alpha1.NodePodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodContainerProbe"):
+		return &appsv1alpha1.PodContainerProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbe"):
+		return &appsv1alpha1.PodProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarker"):
+		return &appsv1alpha1.PodProbeMarkerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarkerSpec"):
+		return &appsv1alpha1.PodProbeMarkerSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarkerStatus"):
+		return &appsv1alpha1.PodProbeMarkerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeStatus"):
+		return &appsv1alpha1.PodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProbeMarkerPolicy"):
+		return &appsv1alpha1.ProbeMarkerPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
+		return &appsv1alpha1.ReferenceObjectApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarConfig"):
+		return &appsv1alpha1.ReloadSidecarConfigApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarConfigMapRef"):
+		return &appsv1alpha1.ReloadSidecarConfigMapRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarOptions"):
+		return &appsv1alpha1.ReloadSidecarOptionsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarSetRef"):
+		return &appsv1alpha1.ReloadSidecarSetRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSet"):
+		return &appsv1alpha1.SidecarSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
+		return &appsv1alpha1.SidecarSetSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1alpha1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Subset"):
@@ -83,10 +159,58 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1beta1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CompletionPolicy"):
+		return &appsv1beta1.CompletionPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Condition"):
 		return &appsv1beta1.ConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequest"):
+		return &appsv1beta1.ContainerRecreateRequestApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainer"):
+		return &appsv1beta1.ContainerRecreateRequestContainerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerContext"):
+		return &appsv1beta1.ContainerRecreateRequestContainerContextApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerRecreateState"):
+		return &appsv1beta1.ContainerRecreateRequestContainerRecreateStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerStatus"):
+		return &appsv1beta1.ContainerRecreateRequestContainerStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestSpec"):
+		return &appsv1beta1.ContainerRecreateRequestSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStatus"):
+		return &appsv1beta1.ContainerRecreateRequestStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
+		return &appsv1beta1.ContainerRecreateRequestStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1beta1.DeploymentTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("FailedImageStatus"):
+		return &appsv1beta1.FailedImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob"):
+		return &appsv1beta1.ImageListPullJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
+		return &appsv1beta1.ImageListPullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobStatus"):
+		return &appsv1beta1.ImageListPullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJob"):
+		return &appsv1beta1.ImagePullJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
+		return &appsv1beta1.ImagePullJobNodeSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobPodSelector"):
+		return &appsv1beta1.ImagePullJobPodSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobSpec"):
+		return &appsv1beta1.ImagePullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobStatus"):
+		return &appsv1beta1.ImagePullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobTemplate"):
+		return &appsv1beta1.ImagePullJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageSpec"):
+		return &appsv1beta1.ImageSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageStatus"):
+		return &appsv1beta1.ImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagPullPolicy"):
+		return &appsv1beta1.ImageTagPullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagSpec"):
+		return &appsv1beta1.ImageTagSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagStatus"):
+		return &appsv1beta1.ImageTagStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("InPlaceUpdateStrategy"):
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Lifecycle"):
@@ -95,10 +219,54 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.LifecycleHookApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1beta1.ManualUpdateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImage"):
+		return &appsv1beta1.NodeImageApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImageSpec"):
+		return &appsv1beta1.NodeImageSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImageStatus"):
+		return &appsv1beta1.NodeImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ProbeHandler"):
+		return &appsv1beta1.ProbeHandlerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PullPolicy"):
+		return &appsv1beta1.PullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ReferenceObject"):
+		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprLimits"):
+		return &appsv1beta1.ResourceExprLimitsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprRequests"):
+		return &appsv1beta1.ResourceExprRequestsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourcesExpr"):
+		return &appsv1beta1.ResourcesExprApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourcesPolicy"):
+		return &appsv1beta1.ResourcesPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
 		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
+		return &appsv1beta1.SandboxConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ShareVolumePolicy"):
+		return &appsv1beta1.ShareVolumePolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarContainer"):
+		return &appsv1beta1.SidecarContainerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarContainerUpgradeStrategy"):
+		return &appsv1beta1.SidecarContainerUpgradeStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSet"):
+		return &appsv1beta1.SidecarSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetInjectionStrategy"):
+		return &appsv1beta1.SidecarSetInjectionStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetInjectRevision"):
+		return &appsv1beta1.SidecarSetInjectRevisionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetPatchPodMetadata"):
+		return &appsv1beta1.SidecarSetPatchPodMetadataApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
+		return &appsv1beta1.SidecarSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetStatus"):
+		return &appsv1beta1.SidecarSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetUpdateStrategy"):
+		return &appsv1beta1.SidecarSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
+		return &appsv1beta1.SourceContainerNameSourceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
 		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
@@ -115,8 +283,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.SubsetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SubsetTemplate"):
 		return &appsv1beta1.SubsetTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
+		return &appsv1beta1.SyncStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Topology"):
 		return &appsv1beta1.TopologyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TransferEnvVar"):
+		return &appsv1beta1.TransferEnvVarApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeployment"):
 		return &appsv1beta1.UnitedDeploymentApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentScheduleStrategy"):
@@ -177,6 +349,124 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationfleetv1alpha1.TargetReferenceApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("Trouble"):
 		return &applyconfigurationfleetv1alpha1.TroubleApplyConfiguration{}
+
+		// Group=rollouts.kruise.io, Version=v1alpha1
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchRelease"):
+		return &applyconfigurationrolloutsv1alpha1.BatchReleaseApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchReleaseSpec"):
+		return &applyconfigurationrolloutsv1alpha1.BatchReleaseSpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchReleaseStatus"):
+		return &applyconfigurationrolloutsv1alpha1.BatchReleaseStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("CanaryStep"):
+		return &applyconfigurationrolloutsv1alpha1.CanaryStepApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("CanaryStepInfo"):
+		return &applyconfigurationrolloutsv1alpha1.CanaryStepInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("CanaryStrategy"):
+		return &applyconfigurationrolloutsv1alpha1.CanaryStrategyApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("HTTPRouteInfo"):
+		return &applyconfigurationrolloutsv1alpha1.HTTPRouteInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("HTTPRouteMatch"):
+		return &applyconfigurationrolloutsv1alpha1.HTTPRouteMatchApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("IngressInfo"):
+		return &applyconfigurationrolloutsv1alpha1.IngressInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("NameAndSpecData"):
+		return &applyconfigurationrolloutsv1alpha1.NameAndSpecDataApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("Pod"):
+		return &applyconfigurationrolloutsv1alpha1.PodApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("Rollout"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutHistory"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutHistoryApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutHistorySpec"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutHistorySpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutHistoryStatus"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutHistoryStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutInfo"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutSpec"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutSpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutStatus"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutStrategy"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutStrategyApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("ServiceInfo"):
+		return &applyconfigurationrolloutsv1alpha1.ServiceInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRouting"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingInfo"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingSpec"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingSpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingStatus"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingStrategy"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingStrategyApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("WorkloadInfo"):
+		return &applyconfigurationrolloutsv1alpha1.WorkloadInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("WorkloadTarget"):
+		return &applyconfigurationrolloutsv1alpha1.WorkloadTargetApplyConfiguration{}
+
+		// Group=rollouts.kruise.io, Version=v1beta1
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchRelease"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchReleaseCanaryStatus"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseCanaryStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchReleaseSpec"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseSpecApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchReleaseStatus"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BlueGreenStatus"):
+		return &applyconfigurationrolloutsv1beta1.BlueGreenStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BlueGreenStrategy"):
+		return &applyconfigurationrolloutsv1beta1.BlueGreenStrategyApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CanaryStatus"):
+		return &applyconfigurationrolloutsv1beta1.CanaryStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CanaryStep"):
+		return &applyconfigurationrolloutsv1beta1.CanaryStepApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CanaryStrategy"):
+		return &applyconfigurationrolloutsv1beta1.CanaryStrategyApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CommonStatus"):
+		return &applyconfigurationrolloutsv1beta1.CommonStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("GatewayTrafficRouting"):
+		return &applyconfigurationrolloutsv1beta1.GatewayTrafficRoutingApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPHeader"):
+		return &applyconfigurationrolloutsv1beta1.HTTPHeaderApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPHeaderFilter"):
+		return &applyconfigurationrolloutsv1beta1.HTTPHeaderFilterApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPHeaderMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPHeaderMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPPathMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPPathMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPQueryParamMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPQueryParamMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPRouteMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPRouteMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("IngressTrafficRouting"):
+		return &applyconfigurationrolloutsv1beta1.IngressTrafficRoutingApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("ObjectRef"):
+		return &applyconfigurationrolloutsv1beta1.ObjectRefApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("PatchPodTemplateMetadata"):
+		return &applyconfigurationrolloutsv1beta1.PatchPodTemplateMetadataApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("ReleaseBatch"):
+		return &applyconfigurationrolloutsv1beta1.ReleaseBatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("ReleasePlan"):
+		return &applyconfigurationrolloutsv1beta1.ReleasePlanApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("Rollout"):
+		return &applyconfigurationrolloutsv1beta1.RolloutApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutCondition"):
+		return &applyconfigurationrolloutsv1beta1.RolloutConditionApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutPause"):
+		return &applyconfigurationrolloutsv1beta1.RolloutPauseApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutSpec"):
+		return &applyconfigurationrolloutsv1beta1.RolloutSpecApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutStatus"):
+		return &applyconfigurationrolloutsv1beta1.RolloutStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutStrategy"):
+		return &applyconfigurationrolloutsv1beta1.RolloutStrategyApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("TrafficRoutingRef"):
+		return &applyconfigurationrolloutsv1beta1.TrafficRoutingRefApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("TrafficRoutingStrategy"):
+		return &applyconfigurationrolloutsv1beta1.TrafficRoutingStrategyApplyConfiguration{}
 
 	}
 	return nil

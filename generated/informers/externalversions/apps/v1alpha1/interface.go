@@ -13,6 +13,22 @@ import (
 type Interface interface {
 	// CloneSets returns a CloneSetInformer.
 	CloneSets() TypedCloneSetInformer
+	// ConfigMapSets returns a ConfigMapSetInformer.
+	ConfigMapSets() TypedConfigMapSetInformer
+	// ContainerRecreateRequests returns a ContainerRecreateRequestInformer.
+	ContainerRecreateRequests() TypedContainerRecreateRequestInformer
+	// ImageListPullJobs returns a ImageListPullJobInformer.
+	ImageListPullJobs() TypedImageListPullJobInformer
+	// ImagePullJobs returns a ImagePullJobInformer.
+	ImagePullJobs() TypedImagePullJobInformer
+	// NodeImages returns a NodeImageInformer.
+	NodeImages() TypedNodeImageInformer
+	// NodePodProbes returns a NodePodProbeInformer.
+	NodePodProbes() TypedNodePodProbeInformer
+	// PodProbeMarkers returns a PodProbeMarkerInformer.
+	PodProbeMarkers() TypedPodProbeMarkerInformer
+	// SidecarSets returns a SidecarSetInformer.
+	SidecarSets() TypedSidecarSetInformer
 	// UnitedDeployments returns a UnitedDeploymentInformer.
 	UnitedDeployments() TypedUnitedDeploymentInformer
 }
@@ -31,6 +47,46 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 // CloneSets returns a TypedCloneSetInformer.
 func (v *version) CloneSets() TypedCloneSetInformer {
 	return &cloneSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ConfigMapSets returns a TypedConfigMapSetInformer.
+func (v *version) ConfigMapSets() TypedConfigMapSetInformer {
+	return &configMapSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ContainerRecreateRequests returns a TypedContainerRecreateRequestInformer.
+func (v *version) ContainerRecreateRequests() TypedContainerRecreateRequestInformer {
+	return &containerRecreateRequestInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ImageListPullJobs returns a TypedImageListPullJobInformer.
+func (v *version) ImageListPullJobs() TypedImageListPullJobInformer {
+	return &imageListPullJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ImagePullJobs returns a TypedImagePullJobInformer.
+func (v *version) ImagePullJobs() TypedImagePullJobInformer {
+	return &imagePullJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// NodeImages returns a TypedNodeImageInformer.
+func (v *version) NodeImages() TypedNodeImageInformer {
+	return &nodeImageInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// NodePodProbes returns a TypedNodePodProbeInformer.
+func (v *version) NodePodProbes() TypedNodePodProbeInformer {
+	return &nodePodProbeInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// PodProbeMarkers returns a TypedPodProbeMarkerInformer.
+func (v *version) PodProbeMarkers() TypedPodProbeMarkerInformer {
+	return &podProbeMarkerInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// SidecarSets returns a TypedSidecarSetInformer.
+func (v *version) SidecarSets() TypedSidecarSetInformer {
+	return &sidecarSetInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
 }
 
 // UnitedDeployments returns a TypedUnitedDeploymentInformer.

@@ -7,4 +7,20 @@ package v1alpha1
 
 type CloneSetExpansion interface{}
 
+type ConfigMapSetExpansion interface{}
+
+type ContainerRecreateRequestExpansion interface{}
+
+type ImageListPullJobExpansion interface{}
+
+type ImagePullJobExpansion interface{}
+
+type NodeImageExpansion interface{}
+
+type NodePodProbeExpansion interface{}
+
+type PodProbeMarkerExpansion interface{}
+
+type SidecarSetExpansion interface{}
+
 type UnitedDeploymentExpansion interface{}

@@ -7,4 +7,14 @@ package v1beta1
 
 type CloneSetExpansion interface{}
 
+type ContainerRecreateRequestExpansion interface{}
+
+type ImageListPullJobExpansion interface{}
+
+type ImagePullJobExpansion interface{}
+
+type NodeImageExpansion interface{}
+
+type SidecarSetExpansion interface{}
+
 type UnitedDeploymentExpansion interface{}
