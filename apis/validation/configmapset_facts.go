@@ -128,15 +128,7 @@ func (p *problems) reloadSidecarSet(path *field.Path, obj *v1alpha1.ConfigMapSet
 		p.list = append(p.list, field.NotFound(path.Child("name"), ref.Name))
 		return nil
 	}
-	image, found := "", false
-	for _, containers := range [][]v1beta1.SidecarContainer{set.Spec.Containers, set.Spec.InitContainers} {
-		for i := range containers {
-			if containers[i].Name == ref.ContainerName && (isNativeSidecar(&containers[i].Container) || hasContainer(set.Spec.Containers, ref.ContainerName)) {
-				image, found = containers[i].Image, true
-			}
-		}
-	}
-	if !found || image == "" {
+	if imageOf(set, ref.ContainerName) == "" {
 		p.invalid(path.Child("containerName"), ref.ContainerName, "must be a container of SidecarSet "+ref.Name+" with an image, or a native sidecar of it")
 	}
 	if set.Spec.NamespaceSelector != nil {
@@ -148,6 +140,21 @@ func (p *problems) reloadSidecarSet(path *field.Path, obj *v1alpha1.ConfigMapSet
 		return []string{"SidecarSet " + ref.Name + " may not match every pod that spec.selector matches: pods without its container get no content"}
 	}
 	return nil
+}
+
+// imageOf is the image of a container of a set that stays, empty when there is none.
+func imageOf(set *v1beta1.SidecarSet, name string) string {
+	for i := range set.Spec.Containers {
+		if set.Spec.Containers[i].Name == name {
+			return set.Spec.Containers[i].Image
+		}
+	}
+	for i := range set.Spec.InitContainers {
+		if container := &set.Spec.InitContainers[i].Container; container.Name == name && isNativeSidecar(container) {
+			return container.Image
+		}
+	}
+	return ""
 }
 
 // covers says whether every pod that inner matches is certainly matched by outer.

@@ -54,19 +54,22 @@ func wantedOf(selector *metav1.LabelSelector) map[string]wanted {
 func apart(a, b map[string]wanted) bool {
 	for key, mine := range a {
 		theirs, named := b[key]
-		present := theirs.restricted || theirs.exists
-		switch {
-		case mine.exists && !mine.restricted && !named:
+		if !named && mine.exists && !mine.restricted || mine.absent && (theirs.restricted || theirs.exists) {
 			return true
-		case mine.absent && present:
-			return true
-		case mine.restricted && theirs.restricted && len(both(mine.values, theirs.values)) == 0:
-			return true
-		case theirs.restricted && len(mine.not) > 0 && len(both(theirs.values, mine.not)) == len(theirs.values):
+		}
+		if theirs.restricted && mine.excludes(theirs.values) {
 			return true
 		}
 	}
 	return false
+}
+
+// excludes says whether none of the values is wanted.
+func (w wanted) excludes(values []string) bool {
+	if w.restricted && len(both(w.values, values)) == 0 {
+		return true
+	}
+	return len(w.not) > 0 && len(both(values, w.not)) == len(values)
 }
 
 func both(a, b []string) []string {

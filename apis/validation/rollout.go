@@ -59,11 +59,15 @@ func validateRollout(old, obj *v1beta1.Rollout, rules rolloutRules) field.ErrorL
 		return p.list
 	}
 	updates := problems{}
-	switch old.Status.Phase {
-	case v1beta1.RolloutPhaseProgressing, v1beta1.RolloutPhaseTerminating, v1beta1.RolloutPhaseDisabling:
+	if underWay[old.Status.Phase] {
 		updates.rolloutUpdate(&old.Spec, &obj.Spec)
 	}
 	return append(updates.list, p.since(rollout(old, rules).list)...)
+}
+
+// underWay are the phases in which a workload is held.
+var underWay = map[v1beta1.RolloutPhase]bool{
+	v1beta1.RolloutPhaseProgressing: true, v1beta1.RolloutPhaseTerminating: true, v1beta1.RolloutPhaseDisabling: true,
 }
 
 // rolloutUpdate wants what must not change while a release is under way.

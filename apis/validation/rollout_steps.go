@@ -22,18 +22,22 @@ func (p *problems) trafficRoutings(path *field.Path, routings []v1beta1.TrafficR
 		if seconds := routing.GracePeriodSeconds; seconds != nil {
 			p.notNegative(at.Child("gracePeriodSeconds"), int64(*seconds))
 		}
-		if routing.Ingress == nil && routing.Gateway == nil && len(routing.CustomNetworkRefs) == 0 {
-			p.required(at, "set ingress, gateway or customNetworkRefs: traffic could not be moved")
-		}
-		if routing.Ingress != nil && routing.Ingress.Name == "" {
-			p.required(at.Child("ingress", "name"), "name the Ingress")
-		}
-		if gateway := routing.Gateway; gateway != nil && (gateway.HTTPRouteName == nil || *gateway.HTTPRouteName == "") {
-			p.required(at.Child("gateway", "httpRouteName"), "name the HTTPRoute")
-		}
-		for j := range routing.CustomNetworkRefs {
-			p.objectRef(at.Child("customNetworkRefs").Index(j), &routing.CustomNetworkRefs[j])
-		}
+		p.providers(at, routing)
+	}
+}
+
+func (p *problems) providers(path *field.Path, routing *v1beta1.TrafficRoutingRef) {
+	if routing.Ingress == nil && routing.Gateway == nil && len(routing.CustomNetworkRefs) == 0 {
+		p.required(path, "set ingress, gateway or customNetworkRefs: traffic could not be moved")
+	}
+	if routing.Ingress != nil && routing.Ingress.Name == "" {
+		p.required(path.Child("ingress", "name"), "name the Ingress")
+	}
+	if gateway := routing.Gateway; gateway != nil && (gateway.HTTPRouteName == nil || *gateway.HTTPRouteName == "") {
+		p.required(path.Child("gateway", "httpRouteName"), "name the HTTPRoute")
+	}
+	for i := range routing.CustomNetworkRefs {
+		p.objectRef(path.Child("customNetworkRefs").Index(i), &routing.CustomNetworkRefs[i])
 	}
 }
 
@@ -51,10 +55,13 @@ func (p *problems) steps(path *field.Path, steps []v1beta1.CanaryStep, style v1b
 		if seconds := step.Pause.Duration; seconds != nil {
 			p.notNegative(at.Child("pause", "duration"), int64(*seconds))
 		}
-		if sound && style == v1beta1.PartitionRollingStyle && (step.Traffic != nil || len(step.Matches) > 0) {
-			p.partitionLimit(at.Child("replicas"), step.Replicas, rules.PartitionPercentLimit)
+		if !sound {
+			continue
 		}
-		if i > 0 && sound {
+		if style == v1beta1.PartitionRollingStyle {
+			p.partitionLimit(at.Child("replicas"), step, rules.PartitionPercentLimit)
+		}
+		if i > 0 {
 			p.notLess(at.Child("replicas"), steps[i-1].Replicas, step.Replicas)
 		}
 	}
@@ -92,12 +99,15 @@ func (p *problems) traffic(path *field.Path, traffic string, zero bool) {
 	}
 }
 
-func (p *problems) partitionLimit(path *field.Path, replicas *intstr.IntOrString, limit int) {
+func (p *problems) partitionLimit(path *field.Path, step *v1beta1.CanaryStep, limit int) {
+	if step.Traffic == nil && len(step.Matches) == 0 {
+		return
+	}
 	if limit == 0 {
 		limit = DefaultPartitionPercentLimit
 	}
-	if percent, isPercent := percentOf(*replicas); isPercent && percent > float64(limit) {
-		p.invalid(path, replicas.StrVal, fmt.Sprintf("must be at most %d%% in a step with traffic or matches: too few old pods would be left to take the traffic back", limit))
+	if percent, isPercent := percentOf(*step.Replicas); isPercent && percent > float64(limit) {
+		p.invalid(path, step.Replicas.StrVal, fmt.Sprintf("must be at most %d%% in a step with traffic or matches: too few old pods would be left to take the traffic back", limit))
 	}
 }
 
