@@ -104,6 +104,7 @@ func give[T any, P object[T]](text string, out *T) error {
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(merged, filled) != nil {
 		return nil // somebody wrote it by hand
 	}
+	filled.GetObjectKind().SetGroupVersionKind(P(out).GetObjectKind().GroupVersionKind())
 	labels, annotations := orNil(filled.GetLabels()), orNil(filled.GetAnnotations())
 	*filled.GetObjectMeta().(*metav1.ObjectMeta) = *P(out).GetObjectMeta().(*metav1.ObjectMeta)
 	filled.SetLabels(labels)

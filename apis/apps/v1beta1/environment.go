@@ -48,7 +48,7 @@ const (
 	KruiseDaemonConfigNamespace = "kruise-daemon-config"
 )
 
-// Container launch priority and sidecar terminator on pods.
+// Container launch priority, sidecar terminator and enhanced liveness on pods and nodes.
 const (
 	// ContainerLaunchPriorityKey is an annotation on pods: ContainerLaunchOrdered starts the containers
 	// one after the other, in their order. Users write, the pod webhook reads.
@@ -63,6 +63,13 @@ const (
 	SidecarTerminatedCondition = "SidecarTerminated"
 	// SidecarTerminatorReason is the reason of the sidecar terminator's events on pods.
 	SidecarTerminatorReason = "SidecarTerminator"
+
+	// EnhancedLivenessKey is an annotation on pods: "true" takes the liveness probes out of their containers.
+	// Users write, the pod webhook reads.
+	EnhancedLivenessKey = "apps.kruise.io/using-enhanced-liveness"
+	// ContainerProbeContextKey is an annotation on pods: the liveness probes that were taken out, as JSON. The
+	// pod webhook writes, the node agent reads.
+	ContainerProbeContextKey = "apps.kruise.io/container-probe-context"
 
 	// NodeTypeLabel on nodes, with VirtualKubeletNodeType, marks nodes without an agent. Whoever runs
 	// them writes; admission of ContainerRecreateRequests copies it to the request.

@@ -166,6 +166,14 @@ type SyncStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Messages of tags that the spoke gave up because their node did not.
+const (
+	// ImageNodeSilentMessage: the node's agent said nothing of the tag for ten minutes.
+	ImageNodeSilentMessage = "node has not responded for a long time"
+	// ImageDeadlineMessage: activeDeadlineSeconds passed. The node agent writes it as well.
+	ImageDeadlineMessage = "pulling exceeds the activeDeadlineSeconds"
+)
+
 // Labels of NodeImages and reasons of the events about them.
 const (
 	// FakeNodeImageLabel is on NodeImages of tests: whatever its value, the object is kept although there
