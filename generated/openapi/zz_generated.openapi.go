@@ -1329,7 +1329,7 @@ func schema_flotilla_apis_apps_v1alpha1_ContainerProbe(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is <PodProbeMarker>#<its probe>.",
+							Description: "name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1368,7 +1368,7 @@ func schema_flotilla_apis_apps_v1alpha1_ContainerProbeState(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is <PodProbeMarker>#<its probe>.",
+							Description: "name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1397,6 +1397,13 @@ func schema_flotilla_apis_apps_v1alpha1_ContainerProbeState(ref common.Reference
 					"message": {
 						SchemaProps: spec.SchemaProps{
 							Description: "message is the output of the probe, at most 1024 bytes.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerID is the instance of the container that was probed: runtime://id. OpenKruise does not write it.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -36,7 +36,7 @@ type PodProbe struct {
 
 // ContainerProbe is one probe in one container.
 type ContainerProbe struct {
-	// name is <PodProbeMarker>#<its probe>.
+	// name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.
 	Name string `json:"name"`
 	// containerName is the container to probe.
 	ContainerName string `json:"containerName"`
@@ -70,7 +70,7 @@ type PodProbeStatus struct {
 
 // ContainerProbeState is the result of one probe.
 type ContainerProbeState struct {
-	// name is <PodProbeMarker>#<its probe>.
+	// name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.
 	Name string `json:"name"`
 	// state is Succeeded, Failed or Unknown.
 	// +optional
@@ -84,6 +84,10 @@ type ContainerProbeState struct {
 	// message is the output of the probe, at most 1024 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// containerID is the instance of the container that was probed: runtime://id. OpenKruise does not write
+	// it.
+	// +optional
+	ContainerID string `json:"containerID,omitempty"`
 }
 
 // Reasons of the node agent's events on pods.

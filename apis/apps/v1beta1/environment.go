@@ -68,7 +68,7 @@ const (
 	// Users write, the pod webhook reads.
 	EnhancedLivenessKey = "apps.kruise.io/using-enhanced-liveness"
 	// ContainerProbeContextKey is an annotation on pods: the liveness probes that were taken out, as JSON. The
-	// pod webhook writes, the node agent reads.
+	// pod webhook and users write, the spoke reads and hands them to the node agent.
 	ContainerProbeContextKey = "apps.kruise.io/container-probe-context"
 
 	// NodeTypeLabel on nodes, with VirtualKubeletNodeType, marks nodes without an agent. Whoever runs

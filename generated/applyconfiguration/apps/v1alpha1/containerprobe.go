@@ -14,7 +14,7 @@ import (
 //
 // ContainerProbe is one probe in one container.
 type ContainerProbeApplyConfiguration struct {
-	// name is <PodProbeMarker>#<its probe>.
+	// name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.
 	Name *string `json:"name,omitempty"`
 	// containerName is the container to probe.
 	ContainerName *string `json:"containerName,omitempty"`

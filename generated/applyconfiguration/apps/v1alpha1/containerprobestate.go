@@ -15,7 +15,7 @@ import (
 //
 // ContainerProbeState is the result of one probe.
 type ContainerProbeStateApplyConfiguration struct {
-	// name is <PodProbeMarker>#<its probe>.
+	// name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.
 	Name *string `json:"name,omitempty"`
 	// state is Succeeded, Failed or Unknown.
 	State *appsv1alpha1.ProbeState `json:"state,omitempty"`
@@ -25,6 +25,9 @@ type ContainerProbeStateApplyConfiguration struct {
 	LastTransitionTime *v1.Time `json:"lastTransitionTime,omitempty"`
 	// message is the output of the probe, at most 1024 bytes.
 	Message *string `json:"message,omitempty"`
+	// containerID is the instance of the container that was probed: runtime://id. OpenKruise does not write
+	// it.
+	ContainerID *string `json:"containerID,omitempty"`
 }
 
 // ContainerProbeStateApplyConfiguration constructs a declarative configuration of the ContainerProbeState type for use with
@@ -70,5 +73,13 @@ func (b *ContainerProbeStateApplyConfiguration) WithLastTransitionTime(value v1.
 // If called multiple times, the Message field is set to the value of the last call.
 func (b *ContainerProbeStateApplyConfiguration) WithMessage(value string) *ContainerProbeStateApplyConfiguration {
 	b.Message = &value
+	return b
+}
+
+// WithContainerID sets the ContainerID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ContainerID field is set to the value of the last call.
+func (b *ContainerProbeStateApplyConfiguration) WithContainerID(value string) *ContainerProbeStateApplyConfiguration {
+	b.ContainerID = &value
 	return b
 }
