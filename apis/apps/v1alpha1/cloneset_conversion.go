@@ -22,14 +22,12 @@ func Convert_v1alpha1_CloneSet_To_v1beta1_CloneSet(in *CloneSet, out *v1beta1.Cl
 	if in.Labels[v1beta1.CloneSetScalingExcludePreparingDelete] == "true" {
 		out.Spec.ScaleStrategy.ExcludePreparingDelete = true
 	}
-	if rolling := out.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
-		rolling.InPlaceUpdateStrategy = withPreDownload(rolling.InPlaceUpdateStrategy, in.Annotations)
-	}
-	return nil
+	out.Spec.UpdateStrategy = strategyUp(&in.Spec.UpdateStrategy, in.Annotations)
+	return keepCloneSetUp(in, out)
 }
 
 // Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet also writes the pre-download fields that are set into
-// the annotations v1alpha1 has for them. scaleStrategy.excludePreparingDelete is not written back.
+// the annotations v1alpha1 has for them.
 func Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in *v1beta1.CloneSet, out *CloneSet, s conversion.Scope) error {
 	if err := autoConvert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in, out, s); err != nil {
 		return err
@@ -37,7 +35,7 @@ func Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in *v1beta1.CloneSet, out *Cl
 	if rolling := in.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		out.Annotations = preDownloadAnnotations(rolling.InPlaceUpdateStrategy, in.Annotations)
 	}
-	return nil
+	return keepCloneSetDown(in, out)
 }
 
 // Convert_v1alpha1_CloneSetScaleStrategy_To_v1beta1_CloneSetScaleStrategy turns disablePVCReuse round:
@@ -58,18 +56,12 @@ func Convert_v1beta1_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(
 }
 
 // Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy splits the flat strategy
-// into type and rollingUpdate. OnDelete has no rollingUpdate: the flat fields beside it are dropped.
+// into type and rollingUpdate. OnDelete has no rollingUpdate: the flat fields beside it are left to the
+// whole object.
 func Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy(
 	in *CloneSetUpdateStrategy, out *v1beta1.CloneSetUpdateStrategy, _ conversion.Scope,
 ) error {
-	if in.Type == OnDeleteCloneSetUpdateStrategyType {
-		out.Type = v1beta1.CloneSetOnDeleteUpdateStrategyType
-		out.RollingUpdate = nil
-		return nil
-	}
-	out.Type = v1beta1.CloneSetRollingUpdateStrategyType
-	out.RollingUpdate = &v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: podUpdatePolicyOf(in.Type)}
-	flatToRolling(in, out.RollingUpdate)
+	*out = strategyUp(in, nil)
 	return nil
 }
 
@@ -78,11 +70,28 @@ func Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy(
 func Convert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrategy(
 	in *v1beta1.CloneSetUpdateStrategy, out *CloneSetUpdateStrategy, _ conversion.Scope,
 ) error {
+	*out = strategyDown(in)
+	return nil
+}
+
+// strategyUp splits the flat strategy, beside which annotations may stand.
+func strategyUp(in *CloneSetUpdateStrategy, annotations map[string]string) v1beta1.CloneSetUpdateStrategy {
+	if in.Type == OnDeleteCloneSetUpdateStrategyType {
+		return v1beta1.CloneSetUpdateStrategy{Type: v1beta1.CloneSetOnDeleteUpdateStrategyType}
+	}
+	rolling := v1beta1.RollingUpdateCloneSetStrategy{PodUpdatePolicy: podUpdatePolicyOf(in.Type)}
+	flatToRolling(in, &rolling)
+	rolling.InPlaceUpdateStrategy = withPreDownload(rolling.InPlaceUpdateStrategy, annotations)
+	return v1beta1.CloneSetUpdateStrategy{Type: v1beta1.CloneSetRollingUpdateStrategyType, RollingUpdate: &rolling}
+}
+
+func strategyDown(in *v1beta1.CloneSetUpdateStrategy) CloneSetUpdateStrategy {
+	out := CloneSetUpdateStrategy{}
 	if in.RollingUpdate != nil {
-		rollingToFlat(in.RollingUpdate, out)
+		rollingToFlat(in.RollingUpdate, &out)
 	}
 	out.Type = flatTypeOf(in)
-	return nil
+	return out
 }
 
 func flatToRolling(in *CloneSetUpdateStrategy, out *v1beta1.RollingUpdateCloneSetStrategy) {
