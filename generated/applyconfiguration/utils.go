@@ -9,10 +9,14 @@ import (
 	v1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	v1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	policyv1alpha1 "github.com/flotilla-sh/flotilla/apis/policy/v1alpha1"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1beta1"
 	applyconfigurationfleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/fleet/v1alpha1"
 	internal "github.com/flotilla-sh/flotilla/generated/applyconfiguration/internal"
+	applyconfigurationpolicyv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/policy/v1alpha1"
+	applyconfigurationpolicyv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/policy/v1beta1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
@@ -25,8 +29,14 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 	// Group=apps.kruise.io, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
 		return &appsv1alpha1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1alpha1.AdvancedCronJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1alpha1.AdvancedCronJobSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
 		return &appsv1alpha1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1alpha1.BroadcastJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1alpha1.CloneSetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetScaleStrategy"):
@@ -39,10 +49,52 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1alpha1.CronJobTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1alpha1.DaemonSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1alpha1.DaemonSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1alpha1.DaemonSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1alpha1.DeploymentTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralContainerTemplateSpec"):
+		return &appsv1alpha1.EphemeralContainerTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJob"):
+		return &appsv1alpha1.EphemeralJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobCondition"):
+		return &appsv1alpha1.EphemeralJobConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobSpec"):
+		return &appsv1alpha1.EphemeralJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobStatus"):
+		return &appsv1alpha1.EphemeralJobStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1alpha1.ManualUpdateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1alpha1.NodeTopologyTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1alpha1.PersistentPodStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1alpha1.PersistentPodStateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1alpha1.PreferredTopologyTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1alpha1.ResourceDistributionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1alpha1.ResourceDistributionConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1alpha1.ResourceDistributionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1alpha1.ResourceDistributionStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1alpha1.ResourceDistributionTargetsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1alpha1.StatefulSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1alpha1.StatefulSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1alpha1.StatefulSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1alpha1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Subset"):
@@ -65,12 +117,46 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.UnitedDeploymentUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("UpdateStatus"):
 		return &appsv1alpha1.UpdateStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1alpha1.WorkloadSpreadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1alpha1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1alpha1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1alpha1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetCondition"):
+		return &appsv1alpha1.WorkloadSpreadSubsetConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1alpha1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
 		return &appsv1beta1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveWorkloadSpreadStrategy"):
+		return &appsv1beta1.AdaptiveWorkloadSpreadStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1beta1.AdvancedCronJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1beta1.AdvancedCronJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
+		return &appsv1beta1.AdvancedCronJobStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
 		return &appsv1beta1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1beta1.BroadcastJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobCompletionPolicy"):
+		return &appsv1beta1.BroadcastJobCompletionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobCondition"):
+		return &appsv1beta1.BroadcastJobConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobFailurePolicy"):
+		return &appsv1beta1.BroadcastJobFailurePolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
+		return &appsv1beta1.BroadcastJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobStatus"):
+		return &appsv1beta1.BroadcastJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobTemplateSpec"):
+		return &appsv1beta1.BroadcastJobTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1beta1.CloneSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetScaleStrategy"):
@@ -83,10 +169,34 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1beta1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CompletionPolicy"):
+		return &appsv1beta1.CompletionPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Condition"):
 		return &appsv1beta1.ConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1beta1.CronJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1beta1.DaemonSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetScaleStrategy"):
+		return &appsv1beta1.DaemonSetScaleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1beta1.DaemonSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1beta1.DaemonSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetUpdateStrategy"):
+		return &appsv1beta1.DaemonSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1beta1.DeploymentTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
+		return &appsv1beta1.ImageListPullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobTemplateSpec"):
+		return &appsv1beta1.ImageListPullJobTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
+		return &appsv1beta1.ImagePullJobNodeSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobPodSelector"):
+		return &appsv1beta1.ImagePullJobPodSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobTemplate"):
+		return &appsv1beta1.ImagePullJobTemplateApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("InPlaceUpdateStrategy"):
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Lifecycle"):
@@ -95,10 +205,46 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.LifecycleHookApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1beta1.ManualUpdateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1beta1.NodeTopologyTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodAnnotation"):
+		return &appsv1beta1.PersistentPodAnnotationApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1beta1.PersistentPodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1beta1.PersistentPodStateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateStatus"):
+		return &appsv1beta1.PersistentPodStateStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PodState"):
+		return &appsv1beta1.PodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1beta1.PreferredTopologyTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PullPolicy"):
+		return &appsv1beta1.PullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1beta1.ResourceDistributionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1beta1.ResourceDistributionConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionNamespace"):
+		return &appsv1beta1.ResourceDistributionNamespaceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1beta1.ResourceDistributionSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1beta1.ResourceDistributionStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargetNamespaces"):
+		return &appsv1beta1.ResourceDistributionTargetNamespacesApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1beta1.ResourceDistributionTargetsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateDaemonSet"):
+		return &appsv1beta1.RollingUpdateDaemonSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
 		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
+		return &appsv1beta1.SandboxConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1beta1.StatefulSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
 		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
@@ -107,6 +253,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.StatefulSetScaleStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
 		return &appsv1beta1.StatefulSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1beta1.StatefulSetStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1beta1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
@@ -115,6 +263,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.SubsetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SubsetTemplate"):
 		return &appsv1beta1.SubsetTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetFilter"):
+		return &appsv1beta1.TargetFilterApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &appsv1beta1.TargetReferenceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Topology"):
 		return &appsv1beta1.TopologyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeployment"):
@@ -139,8 +291,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.UpdatePriorityWeightTermApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UpdateScatterTerm"):
 		return &appsv1beta1.UpdateScatterTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
+		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):
 		return &appsv1beta1.VolumeClaimUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1beta1.WorkloadSpreadApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadScheduleStrategy"):
+		return &appsv1beta1.WorkloadSpreadScheduleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1beta1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1beta1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1beta1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1beta1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=fleet.kruise.io, Version=v1alpha1
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("ClusterShareStatus"):
@@ -177,6 +343,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationfleetv1alpha1.TargetReferenceApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("Trouble"):
 		return &applyconfigurationfleetv1alpha1.TroubleApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1alpha1
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetSpecApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1beta1
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetSpecApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetStatus"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetStatusApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &applyconfigurationpolicyv1beta1.TargetReferenceApplyConfiguration{}
 
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 // advancedCronJobOnlyBeta is what only v1beta1 says of an AdvancedCronJob.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type advancedCronJobOnlyBeta struct {
 	ImageListPullJobTemplate *v1beta1.ImageListPullJobTemplateSpec `json:"imageListPullJobTemplate,omitempty"`
 }

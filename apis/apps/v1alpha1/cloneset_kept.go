@@ -13,6 +13,7 @@ import (
 // cloneSetOnlyAlpha is what v1alpha1 says of a CloneSet and v1beta1 cannot: flat fields beside OnDelete,
 // pre-download fields beside their annotations.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type cloneSetOnlyAlpha struct {
 	UpdateStrategy *CloneSetUpdateStrategy `json:"updateStrategy,omitempty"`
 }
@@ -20,6 +21,7 @@ type cloneSetOnlyAlpha struct {
 // cloneSetOnlyBeta is what v1beta1 says of a CloneSet and v1alpha1 cannot. Its parts are independent:
 // somebody who changes one of them through v1alpha1 leaves the others as they were.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type cloneSetOnlyBeta struct {
 	ExcludePreparingDelete *bool                           `json:"excludePreparingDelete,omitempty"`
 	UpdateStrategy         *v1beta1.CloneSetUpdateStrategy `json:"updateStrategy,omitempty"`
@@ -29,6 +31,7 @@ type cloneSetOnlyBeta struct {
 // preDownload is how v1beta1 tunes the pre-download: in fields, beside which v1alpha1's annotations may
 // stand, which are theirs when they say the same and leftovers when they do not.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type preDownload struct {
 	Fields      *v1beta1.InPlaceUpdateStrategy `json:"fields,omitempty"`
 	Annotations map[string]string              `json:"annotations,omitempty"`

@@ -18,12 +18,14 @@ const (
 
 // daemonSetOnlyAlpha is what only v1alpha1 says of a DaemonSet.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type daemonSetOnlyAlpha struct {
 	Surging bool `json:"surging,omitempty"`
 }
 
 // daemonSetOnlyBeta is what v1alpha1 has another form for, which does not say all.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type daemonSetOnlyBeta struct {
 	Scaling *daemonSetScaling `json:"scaling,omitempty"`
 }
@@ -31,6 +33,7 @@ type daemonSetOnlyBeta struct {
 // daemonSetScaling is how v1beta1 says whether a DaemonSet scales by its partition: in a field, beside
 // which there may be v1alpha1's annotation.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type daemonSetScaling struct {
 	Strategy   *v1beta1.DaemonSetScaleStrategy `json:"strategy,omitempty"`
 	Annotation *string                         `json:"annotation,omitempty"`

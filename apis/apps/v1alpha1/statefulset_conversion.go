@@ -14,6 +14,7 @@ import (
 
 // statefulSetOnlyBeta is what only v1beta1 says of a StatefulSet.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type statefulSetOnlyBeta struct {
 	VolumeClaimUpdateStrategy            v1beta1.VolumeClaimUpdateStrategy                        `json:"volumeClaimUpdateStrategy,omitzero"`
 	ReserveOrdinals                      []intstr.IntOrString                                     `json:"reserveOrdinals,omitempty"`
@@ -26,6 +27,7 @@ type statefulSetOnlyBeta struct {
 
 // statefulSetStatusOnlyBeta is what only v1beta1 says in the status of a StatefulSet.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type statefulSetStatusOnlyBeta struct {
 	UpdatedReadyReplicas     int32                       `json:"updatedReadyReplicas,omitempty"`
 	UpdatedAvailableReplicas int32                       `json:"updatedAvailableReplicas,omitempty"`

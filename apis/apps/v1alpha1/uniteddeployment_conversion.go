@@ -16,12 +16,14 @@ import (
 
 // unitedDeploymentOnlyAlpha is what v1alpha1 says in the status twice, where the two do not agree.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type unitedDeploymentOnlyAlpha struct {
 	Status *unitedDeploymentSubsets `json:"status,omitempty"`
 }
 
 // unitedDeploymentSubsets is what the status of v1alpha1 says of subsets.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type unitedDeploymentSubsets struct {
 	SubsetReplicas map[string]int32               `json:"subsetReplicas,omitempty"`
 	UpdateStatus   *UpdateStatus                  `json:"updateStatus,omitempty"`
@@ -30,6 +32,7 @@ type unitedDeploymentSubsets struct {
 
 // unitedDeploymentOnlyBeta is what v1beta1 says of subsets of one name.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type unitedDeploymentOnlyBeta struct {
 	SubsetStatuses []v1beta1.UnitedDeploymentSubsetStatus `json:"subsetStatuses,omitempty"`
 }

@@ -17,6 +17,8 @@ import (
 
 // subsetConditions are the conditions of subsets that the other version cannot say in full, by the place
 // of the subset: the version of the pods, if any, and the index.
+// +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type subsetConditions[C any] struct {
 	Conditions map[string][]C `json:"conditions,omitempty"`
 }

@@ -24,6 +24,7 @@ const (
 
 // budgetOnlyBeta is what only v1beta1 says of a budget, or says in another form.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type budgetOnlyBeta struct {
 	IgnoredPodSelector *metav1.LabelSelector `json:"ignoredPodSelector,omitempty"`
 	Protection         *protection           `json:"protection,omitempty"`
@@ -31,6 +32,7 @@ type budgetOnlyBeta struct {
 
 // protection is what v1beta1 has fields for, beside which v1alpha1's annotations may stand.
 // +k8s:deepcopy-gen=false
+// +k8s:openapi-gen=false
 type protection struct {
 	Operations           []v1beta1.PubOperation `json:"operations,omitempty"`
 	TotalReplicas        *int32                 `json:"totalReplicas,omitempty"`

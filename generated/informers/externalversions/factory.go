@@ -15,6 +15,7 @@ import (
 	apps "github.com/flotilla-sh/flotilla/generated/informers/externalversions/apps"
 	fleet "github.com/flotilla-sh/flotilla/generated/informers/externalversions/fleet"
 	internalinterfaces "github.com/flotilla-sh/flotilla/generated/informers/externalversions/internalinterfaces"
+	policy "github.com/flotilla-sh/flotilla/generated/informers/externalversions/policy"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -315,6 +316,7 @@ type SharedInformerFactory interface {
 
 	Apps() apps.Interface
 	Fleet() fleet.Interface
+	Policy() policy.Interface
 }
 
 func (f *sharedInformerFactory) Apps() apps.Interface {
@@ -323,4 +325,8 @@ func (f *sharedInformerFactory) Apps() apps.Interface {
 
 func (f *sharedInformerFactory) Fleet() fleet.Interface {
 	return fleet.New(f, f.namespace, f.tweakListOptions)
+}
+
+func (f *sharedInformerFactory) Policy() policy.Interface {
+	return policy.New(f, f.namespace, f.tweakListOptions)
 }

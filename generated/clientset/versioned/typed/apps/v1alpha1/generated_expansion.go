@@ -5,6 +5,22 @@
 
 package v1alpha1
 
+type AdvancedCronJobExpansion interface{}
+
+type BroadcastJobExpansion interface{}
+
 type CloneSetExpansion interface{}
 
+type DaemonSetExpansion interface{}
+
+type EphemeralJobExpansion interface{}
+
+type PersistentPodStateExpansion interface{}
+
+type ResourceDistributionExpansion interface{}
+
+type StatefulSetExpansion interface{}
+
 type UnitedDeploymentExpansion interface{}
+
+type WorkloadSpreadExpansion interface{}

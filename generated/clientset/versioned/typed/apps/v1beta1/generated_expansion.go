@@ -5,6 +5,20 @@
 
 package v1beta1
 
+type AdvancedCronJobExpansion interface{}
+
+type BroadcastJobExpansion interface{}
+
 type CloneSetExpansion interface{}
 
+type DaemonSetExpansion interface{}
+
+type PersistentPodStateExpansion interface{}
+
+type ResourceDistributionExpansion interface{}
+
+type StatefulSetExpansion interface{}
+
 type UnitedDeploymentExpansion interface{}
+
+type WorkloadSpreadExpansion interface{}
