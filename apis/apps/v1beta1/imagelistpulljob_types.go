@@ -5,106 +5,81 @@ package v1beta1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ImageListPullJobSpec is what an ImageListPullJob should pull.
+// ImageListPullJobSpec says which images to pull on which nodes.
 type ImageListPullJobSpec struct {
-	// images to pull: 1 to 255, each once.
-	Images               []string `json:"images"`
+	// images to pull, 1 to 255, each once. One ImagePullJob is made for each.
+	Images []string `json:"images"`
+	// The rest is shared with ImagePullJob.
 	ImagePullJobTemplate `json:",inline"`
 }
 
-// ImagePullJobTemplate says how to pull, and on which nodes.
-type ImagePullJobTemplate struct {
-	// selector selects nodes. Not together with podSelector.
+// ImageListPullJobStatus is what was seen of an ImageListPullJob.
+type ImageListPullJobStatus struct {
+	// desired counts the images.
 	// +optional
-	Selector *ImagePullJobNodeSelector `json:"selector,omitempty"`
-	// podSelector selects pods, and with them their nodes.
+	Desired int32 `json:"desired"`
+	// active counts the images that some node pulls.
 	// +optional
-	PodSelector *ImagePullJobPodSelector `json:"podSelector,omitempty"`
-	// parallelism is how many nodes pull at once. Default 1.
+	Active int32 `json:"active,omitempty"`
+	// completed counts the images that every node pulled or gave up.
 	// +optional
-	Parallelism *intstr.IntOrString `json:"parallelism,omitempty"`
-	// completionPolicy says when the job ends.
-	CompletionPolicy CompletionPolicy `json:"completionPolicy"`
-	// pullSecrets are names of Secrets to pull with.
+	Completed int32 `json:"completed,omitempty"`
+	// succeeded counts the images that every node has pulled.
 	// +optional
-	PullSecrets []string `json:"pullSecrets,omitempty"`
-	// pullPolicy tunes a pull.
+	Succeeded int32 `json:"succeeded,omitempty"`
+	// startTime is when the job was first looked at.
 	// +optional
-	PullPolicy *PullPolicy `json:"pullPolicy,omitempty"`
-	// sandboxConfig is handed to the container runtime.
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when the job was done. Unset while it is not.
 	// +optional
-	SandboxConfig *SandboxConfig `json:"sandboxConfig,omitempty"`
-	// imagePullPolicy is IfNotPresent (default) or Always.
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// failedImageStatuses, one for each image that some node gave up.
 	// +optional
-	ImagePullPolicy ImagePullPolicy `json:"imagePullPolicy,omitempty"`
+	FailedImageStatuses []FailedImageStatus `json:"failedImageStatuses,omitempty"`
 }
 
-// ImagePullPolicy says whether an image that is there is pulled again.
-type ImagePullPolicy string
-
-const (
-	// PullAlways pulls again.
-	PullAlways ImagePullPolicy = "Always"
-	// PullIfNotPresent does not.
-	PullIfNotPresent ImagePullPolicy = "IfNotPresent"
-)
-
-// CompletionPolicyType says whether a pull job ever ends.
-type CompletionPolicyType string
-
-const (
-	// CompletionPolicyAlways ends it.
-	CompletionPolicyAlways CompletionPolicyType = "Always"
-	// CompletionPolicyNever does not.
-	CompletionPolicyNever CompletionPolicyType = "Never"
-)
-
-// CompletionPolicy says when a pull job ends.
-type CompletionPolicy struct {
-	// type is Always or Never.
+// FailedImageStatus is an image that some node gave up.
+type FailedImageStatus struct {
+	// imagePullJob is the name of the job that pulls it.
 	// +optional
-	Type CompletionPolicyType `json:"type,omitempty"`
-	// activeDeadlineSeconds bounds the job. Seconds.
+	ImagePullJob string `json:"imagePullJob,omitempty"`
+	// name is the image.
 	// +optional
-	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// ttlSecondsAfterFinished is how long the job is kept. Seconds.
+	Name string `json:"name,omitempty"`
+	// message says where to look.
 	// +optional
-	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
-// ImagePullJobNodeSelector selects nodes.
-type ImagePullJobNodeSelector struct {
-	// names of nodes.
-	// +optional
-	Names []string `json:"names,omitempty"`
-	// the labels of nodes.
-	metav1.LabelSelector `json:",inline"`
+// +genclient
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=fleet
+// +kubebuilder:printcolumn:name="TOTAL",type="integer",JSONPath=".status.desired"
+// +kubebuilder:printcolumn:name="SUCCEEDED",type="integer",JSONPath=".status.succeeded"
+// +kubebuilder:printcolumn:name="COMPLETED",type="integer",JSONPath=".status.completed"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+
+// ImageListPullJob pulls several images on many nodes.
+type ImageListPullJob struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ImageListPullJobSpec   `json:"spec,omitempty"`
+	Status ImageListPullJobStatus `json:"status,omitempty"`
 }
 
-// ImagePullJobPodSelector selects pods.
-type ImagePullJobPodSelector struct {
-	metav1.LabelSelector `json:",inline"`
-}
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
 
-// PullPolicy tunes a pull.
-type PullPolicy struct {
-	// timeoutSeconds bounds one pull. Seconds, default 600.
-	// +optional
-	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// backoffLimit is how often a pull is tried again. Default 3.
-	// +optional
-	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
-}
+// ImageListPullJobList is a list of ImageListPullJobs.
+type ImageListPullJobList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
 
-// SandboxConfig is handed to the container runtime.
-type SandboxConfig struct {
-	// labels of the sandbox.
-	// +optional
-	Labels map[string]string `json:"labels,omitempty"`
-	// annotations of the sandbox.
-	// +optional
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Items []ImageListPullJob `json:"items"`
 }
