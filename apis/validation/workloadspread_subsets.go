@@ -17,7 +17,7 @@ import (
 // spreadLimits wants numbers of pods of one form, and percentages that make up the whole.
 func (p *problems) spreadLimits(path *field.Path, spec *v1beta1.WorkloadSpreadSpec) {
 	var first *intstr.IntOrString
-	sum := int64(0)
+	sum, before := int64(0), len(p.list)
 	for i := range spec.Subsets {
 		limit, at := spec.Subsets[i].MaxReplicas, path.Index(i).Child("maxReplicas")
 		if limit == nil {
@@ -26,24 +26,32 @@ func (p *problems) spreadLimits(path *field.Path, spec *v1beta1.WorkloadSpreadSp
 		if first == nil {
 			first = limit
 		}
-		if limit.Type != first.Type {
-			p.invalid(at, limit.String(), "must be of one form in all subsets: numbers or percentages")
-			continue
-		}
-		if limit.Type == intstr.String && spec.TargetReference != nil && spec.TargetReference.Kind == "StatefulSet" {
-			p.invalid(at, limit.String(), "must be a number for a StatefulSet, whose ordinals are counted")
-			continue
-		}
-		if !p.numberOrPercent(at, limit, false) || limit.Type == intstr.Int {
+		if !p.spreadLimit(at, limit, first.Type, spec.TargetReference) || limit.Type == intstr.Int {
 			continue
 		}
 		if sum += roundedUp(limit, 100); sum > 100 {
 			p.invalid(at, limit.String(), "percentages must not add up to more than 100%")
 		}
 	}
-	if last := len(spec.Subsets) - 1; first != nil && first.Type == intstr.String && sum < 100 && spec.Subsets[last].MaxReplicas != nil {
+	if first == nil || first.Type == intstr.Int || len(p.list) > before {
+		return
+	}
+	if last := spec.Subsets[len(spec.Subsets)-1].MaxReplicas; last != nil && sum < 100 {
 		p.invalid(path.Index(0).Child("maxReplicas"), "", "percentages must add up to 100%, or the last subset must have no maxReplicas")
 	}
+}
+
+// spreadLimit checks one number of pods, and says whether it is one.
+func (p *problems) spreadLimit(path *field.Path, limit *intstr.IntOrString, form intstr.Type, target *v1beta1.TargetReference) bool {
+	if limit.Type != form {
+		p.invalid(path, limit.String(), "must be of one form in all subsets: numbers or percentages")
+		return false
+	}
+	if limit.Type == intstr.String && target != nil && target.Kind == "StatefulSet" {
+		p.invalid(path, limit.String(), "must be a number for a StatefulSet, whose ordinals are counted")
+		return false
+	}
+	return p.numberOrPercent(path, limit, false)
 }
 
 // spreadPatch tries a patch on the pods of the target.

@@ -57,10 +57,12 @@ func roundTrip[From, To any](vary, plain func(*From)) func(*testing.T) {
 		}
 		seed := rand.Int63()
 		filler := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
-		for range *rounds {
+		for round := range *rounds {
 			var in, back From
 			var middle To
-			filler.Fill(&in)
+			if round > 0 { // the first says nothing
+				filler.Fill(&in)
+			}
 			if vary != nil {
 				vary(&in)
 			}

@@ -33,10 +33,12 @@ func roundTrip[From, To any](vary func(*From)) func(*testing.T) {
 		scheme := newScheme(t)
 		seed := rand.Int63()
 		filler := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
-		for range *rounds {
+		for round := range *rounds {
 			var in, back From
 			var middle To
-			filler.Fill(&in)
+			if round > 0 { // the first says nothing
+				filler.Fill(&in)
+			}
 			vary(&in)
 			before := any(&in).(runtime.Object).DeepCopyObject()
 			if err := scheme.Convert(&in, &middle, nil); err != nil {
