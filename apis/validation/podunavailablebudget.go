@@ -40,6 +40,21 @@ func podUnavailableBudget(obj *policyv1beta1.PodUnavailableBudget, others []poli
 	p.metadata(&obj.ObjectMeta)
 	spec, path := &obj.Spec, field.NewPath("spec")
 	p.budgetReplicas(obj)
+	p.budgetScope(path, spec)
+	p.budgetNumbers(path, spec)
+	for i, operation := range spec.ProtectOperations {
+		oneOf(p, path.Child("protectOperations").Index(i), operation, policyv1beta1.PubDeleteOperation,
+			policyv1beta1.PubUpdateOperation, policyv1beta1.PubEvictOperation, policyv1beta1.PubResizeOperation)
+	}
+	if spec.IgnoredPodSelector != nil {
+		p.selector(path.Child("ignoredPodSelector"), spec.IgnoredPodSelector)
+	}
+	p.budgetConflict(path, obj, others)
+	return p
+}
+
+// budgetScope wants one way to say which pods are protected.
+func (p *problems) budgetScope(path *field.Path, spec *policyv1beta1.PodUnavailableBudgetSpec) {
 	switch {
 	case spec.Selector == nil && spec.TargetReference == nil:
 		p.required(path.Child("targetRef"), "set it or selector: say which pods are protected")
@@ -51,6 +66,10 @@ func podUnavailableBudget(obj *policyv1beta1.PodUnavailableBudget, others []poli
 		ref := spec.TargetReference
 		p.workloadOf(path.Child("targetRef"), ref.APIVersion, ref.Kind, ref.Name)
 	}
+}
+
+// budgetNumbers wants one number of pods. None is one.
+func (p *problems) budgetNumbers(path *field.Path, spec *policyv1beta1.PodUnavailableBudgetSpec) {
 	switch {
 	case spec.MaxUnavailable == nil && spec.MinAvailable == nil:
 		p.required(path.Child("maxUnavailable"), "set it or minAvailable: say how many pods are protected")
@@ -60,15 +79,6 @@ func podUnavailableBudget(obj *policyv1beta1.PodUnavailableBudget, others []poli
 	for _, f := range []named[*intstr.IntOrString]{{"maxUnavailable", spec.MaxUnavailable}, {"minAvailable", spec.MinAvailable}} {
 		p.upToAll(path.Child(f.name), f.value)
 	}
-	for i, operation := range spec.ProtectOperations {
-		oneOf(p, path.Child("protectOperations").Index(i), operation, policyv1beta1.PubDeleteOperation,
-			policyv1beta1.PubUpdateOperation, policyv1beta1.PubEvictOperation, policyv1beta1.PubResizeOperation)
-	}
-	if spec.IgnoredPodSelector != nil {
-		p.selector(path.Child("ignoredPodSelector"), spec.IgnoredPodSelector)
-	}
-	p.budgetConflict(path, obj, others)
-	return p
 }
 
 // budgetReplicas wants the annotation of v1alpha1, where there is one, to say what the field says.

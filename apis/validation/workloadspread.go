@@ -124,10 +124,19 @@ func (p *problems) spreadTarget(path *field.Path, obj *v1beta1.WorkloadSpread, c
 		p.invalid(path, target.kind+"."+target.group, "is not a kind of workload that can be spread: an administrator may add it to "+
 			v1beta1.WorkloadSpreadWhiteListKey+" in ConfigMap "+v1beta1.ConfigurationName)
 	}
-	for i := range context.Others {
-		other := &context.Others[i]
-		if other.Name != obj.Name && other.Namespace == obj.Namespace && other.Spec.TargetReference != nil && sameWorkload(parts(other.Spec.TargetReference), parts(ref)) {
-			p.invalid(path, ref.Name, "is spread by WorkloadSpread "+other.Name+" already: change that one")
+	p.spreadOnce(path, obj, context.Others)
+}
+
+// spreadOnce wants no other WorkloadSpread for the same workload.
+func (p *problems) spreadOnce(path *field.Path, obj *v1beta1.WorkloadSpread, others []v1beta1.WorkloadSpread) {
+	mine := parts(obj.Spec.TargetReference)
+	for i := range others {
+		other := &others[i]
+		if other.Name == obj.Name || other.Namespace != obj.Namespace || other.Spec.TargetReference == nil {
+			continue
+		}
+		if sameWorkload(parts(other.Spec.TargetReference), mine) {
+			p.invalid(path, obj.Spec.TargetReference.Name, "is spread by WorkloadSpread "+other.Name+" already: change that one")
 		}
 	}
 }

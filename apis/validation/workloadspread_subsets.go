@@ -16,29 +16,36 @@ import (
 
 // spreadLimits wants numbers of pods of one form, and percentages that make up the whole.
 func (p *problems) spreadLimits(path *field.Path, spec *v1beta1.WorkloadSpreadSpec) {
-	var first *intstr.IntOrString
+	form := intstr.Int
+	if first := firstLimit(spec.Subsets); first != nil {
+		form = first.Type
+	}
 	sum, before := int64(0), len(p.list)
 	for i := range spec.Subsets {
 		limit, at := spec.Subsets[i].MaxReplicas, path.Index(i).Child("maxReplicas")
-		if limit == nil {
+		if limit == nil || !p.spreadLimit(at, limit, form, spec.TargetReference) {
 			continue
 		}
-		if first == nil {
-			first = limit
-		}
-		if !p.spreadLimit(at, limit, first.Type, spec.TargetReference) || limit.Type == intstr.Int {
-			continue
-		}
-		if sum += roundedUp(limit, 100); sum > 100 {
+		sum += roundedUp(limit, 100)
+		if form == intstr.String && sum > 100 {
 			p.invalid(at, limit.String(), "percentages must not add up to more than 100%")
 		}
 	}
-	if first == nil || first.Type == intstr.Int || len(p.list) > before {
+	if form == intstr.Int || len(p.list) > before {
 		return
 	}
 	if last := spec.Subsets[len(spec.Subsets)-1].MaxReplicas; last != nil && sum < 100 {
 		p.invalid(path.Index(0).Child("maxReplicas"), "", "percentages must add up to 100%, or the last subset must have no maxReplicas")
 	}
+}
+
+func firstLimit(subsets []v1beta1.WorkloadSpreadSubset) *intstr.IntOrString {
+	for i := range subsets {
+		if subsets[i].MaxReplicas != nil {
+			return subsets[i].MaxReplicas
+		}
+	}
+	return nil
 }
 
 // spreadLimit checks one number of pods, and says whether it is one.
