@@ -5,24 +5,19 @@ package validation
 
 import (
 	"fmt"
-	"regexp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/imageref"
 )
 
 const (
 	maxCronImages      = 255
 	maxCronPullSeconds = 24 * 60 * 60
 )
-
-// cronImage is what the name of an image looks like: a registry, a path, a tag and a digest.
-var cronImage = regexp.MustCompile(`^(?:(?:\[[0-9a-fA-F:]+\]|[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*)(?::[0-9]+)?/)?` +
-	`[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*` +
-	`(?::[\w][\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$`)
 
 // cronPull wants image pulls that end before the next run, or are replaced by it.
 func (p *problems) cronPull(path *field.Path, spec *v1beta1.ImageListPullJobSpec) {
@@ -57,8 +52,8 @@ func (p *problems) cronImages(path *field.Path, images []string) {
 	}
 	seen := map[string]bool{}
 	for i, image := range images {
-		if !cronImage.MatchString(image) {
-			p.invalid(path.Index(i), image, "must be the name of an image (registry/path:tag)")
+		if _, err := imageref.Parse(image); err != nil {
+			p.invalid(path.Index(i), image, "must be the name of an image (registry/path:tag): "+err.Error())
 		}
 		unique(p, seen, path.Index(i), image)
 	}

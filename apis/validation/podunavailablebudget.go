@@ -115,7 +115,7 @@ func (p *problems) budgetConflict(path *field.Path, obj *policyv1beta1.PodUnavai
 				return
 			}
 		}
-		if mine, theirs := obj.Spec.Selector, other.Spec.Selector; mine != nil && theirs != nil && overlap(mine, theirs) {
+		if mine, theirs := obj.Spec.Selector, other.Spec.Selector; mine != nil && theirs != nil && looselyOverlap(mine, theirs) {
 			p.invalid(path.Child("selector"), metav1.FormatLabelSelector(mine), "selects pods of PodUnavailableBudget "+other.Name+" as well: change that one")
 			return
 		}

@@ -87,7 +87,7 @@ func TestValidatePodUnavailableBudgetUpdate(t *testing.T) {
 	}
 }
 
-func TestOverlap(t *testing.T) {
+func TestLooselyOverlap(t *testing.T) {
 	const in, notIn, exists, not = metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist
 	selector := func(operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: operator, Values: values}}}
@@ -116,8 +116,8 @@ func TestOverlap(t *testing.T) {
 		"DoesNotExist, the same":   {selector(not), selector(not), true},
 		"what nobody knows at all": {selector("Sideways"), selector(exists), false},
 	} {
-		if overlap(c.a, c.b) != c.want || overlap(c.b, c.a) != c.want {
-			t.Errorf("%s: %v and %v, want %v", name, overlap(c.a, c.b), overlap(c.b, c.a), c.want)
+		if looselyOverlap(c.a, c.b) != c.want || looselyOverlap(c.b, c.a) != c.want {
+			t.Errorf("%s: %v and %v, want %v", name, looselyOverlap(c.a, c.b), looselyOverlap(c.b, c.a), c.want)
 		}
 	}
 }

@@ -111,10 +111,18 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus":                                 schema_flotilla_apis_apps_v1beta1_DaemonSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy":                         schema_flotilla_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DeploymentTemplateSpec":                          schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus":                               schema_flotilla_apis_apps_v1beta1_FailedImageStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob":                                schema_flotilla_apis_apps_v1beta1_ImageListPullJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobList":                            schema_flotilla_apis_apps_v1beta1_ImageListPullJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec":                            schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus":                          schema_flotilla_apis_apps_v1beta1_ImageListPullJobStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec":                    schema_flotilla_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob":                                    schema_flotilla_apis_apps_v1beta1_ImagePullJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobList":                                schema_flotilla_apis_apps_v1beta1_ImagePullJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector":                        schema_flotilla_apis_apps_v1beta1_ImagePullJobNodeSelector(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector":                         schema_flotilla_apis_apps_v1beta1_ImagePullJobPodSelector(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec":                                schema_flotilla_apis_apps_v1beta1_ImagePullJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus":                              schema_flotilla_apis_apps_v1beta1_ImagePullJobStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobTemplate":                            schema_flotilla_apis_apps_v1beta1_ImagePullJobTemplate(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy":                           schema_flotilla_apis_apps_v1beta1_InPlaceUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle":                                       schema_flotilla_apis_apps_v1beta1_Lifecycle(ref),
@@ -4584,26 +4592,26 @@ func schema_flotilla_apis_apps_v1beta1_CompletionPolicy(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CompletionPolicy says when a pull job ends.",
+				Description: "CompletionPolicy says when a job is done and what happens then.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is Always or Never.",
+							Description: "type is Always (default) or Never.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"activeDeadlineSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "activeDeadlineSeconds bounds the job. Seconds.",
+							Description: "activeDeadlineSeconds is how long after its start the job is given up. Seconds; type Always only. Unset means never.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"ttlSecondsAfterFinished": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttlSecondsAfterFinished is how long the job is kept. Seconds.",
+							Description: "ttlSecondsAfterFinished is how long after its end the job is deleted. Seconds; type Always only. Unset means never.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -5048,16 +5056,159 @@ func schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref common.Referen
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailedImageStatus is an image that some node gave up.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"imagePullJob": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullJob is the name of the job that pulls it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the image.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says where to look.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJob pulls several images on many nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobList is a list of ImageListPullJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImageListPullJobSpec is what an ImageListPullJob should pull.",
+				Description: "ImageListPullJobSpec says which images to pull on which nodes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"images": {
 						SchemaProps: spec.SchemaProps{
-							Description: "images to pull: 1 to 255, each once.",
+							Description: "images to pull, 1 to 255, each once. One ImagePullJob is made for each.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are names of Secrets in the namespace of the job. Immutable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5071,52 +5222,38 @@ func schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref common.Reference
 					},
 					"selector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects nodes. Not together with podSelector.",
+							Description: "selector picks nodes by name or by label. Unset means all. Not together with podSelector.",
 							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
 						},
 					},
 					"podSelector": {
 						SchemaProps: spec.SchemaProps{
-							Description: "podSelector selects pods, and with them their nodes.",
+							Description: "podSelector picks the nodes on which pods of the job's namespace with these labels run.",
 							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
 						},
 					},
 					"parallelism": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is how many nodes pull at once. Default 1.",
+							Description: "parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.",
 							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
-						},
-					},
-					"completionPolicy": {
-						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
-						},
-					},
-					"pullSecrets": {
-						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are names of Secrets to pull with.",
-							Type:        []string{"array"},
-							Items: &spec.SchemaOrArray{
-								Schema: &spec.Schema{
-									SchemaProps: spec.SchemaProps{
-										Type:   []string{"string"},
-										Format: "",
-									},
-								},
-							},
 						},
 					},
 					"pullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pullPolicy tunes a pull.",
+							Description: "pullPolicy bounds the pull on one node.",
 							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job is done.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
 						},
 					},
 					"sandboxConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sandboxConfig is handed to the container runtime.",
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
 							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
 						},
 					},
@@ -5133,6 +5270,75 @@ func schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref common.Reference
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobStatus is what was seen of an ImageListPullJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the images.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active counts the images that some node pulls.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"completed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completed counts the images that every node pulled or gave up.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the images that every node has pulled.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job was done. Unset while it is not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"failedImageStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedImageStatuses, one for each image that some node gave up.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus", v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -5165,16 +5371,111 @@ func schema_flotilla_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref common.R
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_ImagePullJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJob pulls one image on many nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobList is a list of ImagePullJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_ImagePullJobNodeSelector(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobNodeSelector selects nodes.",
+				Description: "ImagePullJobNodeSelector picks nodes: by names or by labels, not both.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"names": {
 						SchemaProps: spec.SchemaProps{
-							Description: "names of nodes.",
+							Description: "names of nodes, each once. Names of no node are skipped.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5231,7 +5532,7 @@ func schema_flotilla_apis_apps_v1beta1_ImagePullJobPodSelector(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobPodSelector selects pods.",
+				Description: "ImagePullJobPodSelector picks pods by their labels.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"matchLabels": {
@@ -5275,41 +5576,24 @@ func schema_flotilla_apis_apps_v1beta1_ImagePullJobPodSelector(ref common.Refere
 	}
 }
 
-func schema_flotilla_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ImagePullJobTemplate says how to pull, and on which nodes.",
+				Description: "ImagePullJobSpec says which image to pull on which nodes.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"selector": {
+					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "selector selects nodes. Not together with podSelector.",
-							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
-						},
-					},
-					"podSelector": {
-						SchemaProps: spec.SchemaProps{
-							Description: "podSelector selects pods, and with them their nodes.",
-							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
-						},
-					},
-					"parallelism": {
-						SchemaProps: spec.SchemaProps{
-							Description: "parallelism is how many nodes pull at once. Default 1.",
-							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
-						},
-					},
-					"completionPolicy": {
-						SchemaProps: spec.SchemaProps{
-							Description: "completionPolicy says when the job ends.",
-							Default:     map[string]interface{}{},
-							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
+							Description: "image to pull: a reference with a tag or a digest; neither means tag latest.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"pullSecrets": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are names of Secrets to pull with.",
+							Description: "pullSecrets are names of Secrets in the namespace of the job. Immutable.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -5321,15 +5605,191 @@ func schema_flotilla_apis_apps_v1beta1_ImagePullJobTemplate(ref common.Reference
 							},
 						},
 					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector picks nodes by name or by label. Unset means all. Not together with podSelector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
+						},
+					},
+					"podSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podSelector picks the nodes on which pods of the job's namespace with these labels run.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
 					"pullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pullPolicy tunes a pull.",
+							Description: "pullPolicy bounds the pull on one node.",
 							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job is done.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
 						},
 					},
 					"sandboxConfig": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sandboxConfig is handed to the container runtime.",
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
+						},
+					},
+					"imagePullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullPolicy is IfNotPresent (default) or Always.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"image", "completionPolicy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobStatus is what was seen of an ImagePullJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job was done. Unset while it is not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the nodes that the job picks.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active counts the nodes that pull.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the nodes that have pulled.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the nodes that gave up.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failedNodes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedNodes are the names of the nodes that gave up, sorted.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobTemplate says how to pull, and on which nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are names of Secrets in the namespace of the job. Immutable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector picks nodes by name or by label. Unset means all. Not together with podSelector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
+						},
+					},
+					"podSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podSelector picks the nodes on which pods of the job's namespace with these labels run.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"pullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullPolicy bounds the pull on one node.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job is done.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
+						},
+					},
+					"sandboxConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
 							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
 						},
 					},
@@ -5830,19 +6290,19 @@ func schema_flotilla_apis_apps_v1beta1_PullPolicy(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PullPolicy tunes a pull.",
+				Description: "PullPolicy bounds the pull of an image on one node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"timeoutSeconds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timeoutSeconds bounds one pull. Seconds, default 600.",
+							Description: "timeoutSeconds bounds one attempt. Seconds, default 600.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"backoffLimit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "backoffLimit is how often a pull is tried again. Default 3.",
+							Description: "backoffLimit is how many more attempts are made. Default 3.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -6484,7 +6944,7 @@ func schema_flotilla_apis_apps_v1beta1_SandboxConfig(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "SandboxConfig is handed to the container runtime.",
+				Description: "SandboxConfig is handed to the container runtime with the pull.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"labels": {

@@ -7,38 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/conversion"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/conversiondata"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
-
-// advancedCronJobOnlyBeta is what only v1beta1 says of an AdvancedCronJob.
-// +k8s:deepcopy-gen=false
-// +k8s:openapi-gen=false
-type advancedCronJobOnlyBeta struct {
-	ImageListPullJobTemplate *v1beta1.ImageListPullJobTemplateSpec `json:"imageListPullJobTemplate,omitempty"`
-}
 
 // Convert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob also brings back the template that only
 // v1beta1 has.
 func Convert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob(in *AdvancedCronJob, out *v1beta1.AdvancedCronJob, s conversion.Scope) error {
-	if err := autoConvert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob(in, out, s); err != nil {
-		return err
-	}
-	var kept advancedCronJobOnlyBeta
-	conversiondata.Take(&out.ObjectMeta, v1beta1.SchemeGroupVersion.Version, &kept)
-	out.Spec.Template.ImageListPullJobTemplate = kept.ImageListPullJobTemplate
-	return nil
+	return preserve.Through(way(s, autoConvert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob, autoConvert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob), in, out)
 }
 
 // Convert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob also keeps the template that only v1beta1
 // has. OpenKruise refuses to convert such an object, by which it makes every list of v1alpha1 fail that
 // would hold one.
 func Convert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob(in *v1beta1.AdvancedCronJob, out *AdvancedCronJob, s conversion.Scope) error {
-	if err := autoConvert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob(in, out, s); err != nil {
-		return err
-	}
-	conversiondata.Take(&out.ObjectMeta, SchemeGroupVersion.Version, &struct{}{}) // nothing is v1alpha1's alone
-	only := advancedCronJobOnlyBeta{in.Spec.Template.ImageListPullJobTemplate}
-	return conversiondata.Put(&out.ObjectMeta, v1beta1.SchemeGroupVersion.Version, only)
+	return preserve.Through(way(s, autoConvert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob, autoConvert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob), in, out)
 }
 
 // Convert_v1beta1_CronJobTemplate_To_v1alpha1_CronJobTemplate leaves imageListPullJobTemplate to the whole

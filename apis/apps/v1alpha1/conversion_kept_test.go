@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/conversiondata"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
 
 // throughOther is one row: an object, what a client of the other version changes in it, and the object
@@ -212,7 +212,7 @@ func TestNothingIsKeptWithoutNeed(t *testing.T) {
 		if err := json.Unmarshal([]byte(wire(t, row.to)), &sent); err != nil {
 			t.Fatal(err)
 		}
-		if text, present := sent.Metadata.Annotations[conversiondata.Annotation]; present {
+		if text, present := sent.Metadata.Annotations[preserve.Annotation]; present {
 			t.Errorf("%T %s keeps %s", row.obj, row.in, text)
 		}
 	}

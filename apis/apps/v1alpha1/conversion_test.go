@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/conversiondata"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
 
 // conversionCase is one row: an object of one version and the same object in the other.
@@ -44,7 +44,7 @@ func runConversions[From, To any](t *testing.T, cases map[string]conversionCase)
 				t.Fatal(err)
 			}
 			annotations := meta.GetAnnotations()
-			if delete(annotations, conversiondata.Annotation); len(annotations) == 0 {
+			if delete(annotations, preserve.Annotation); len(annotations) == 0 {
 				meta.SetAnnotations(nil)
 			}
 			if diff := cmp.Diff(&want, &got); diff != "" {

@@ -7,106 +7,22 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/conversion"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/conversiondata"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
 
-// unitedDeploymentOnlyAlpha is what v1alpha1 says in the status twice, where the two do not agree.
-// +k8s:deepcopy-gen=false
-// +k8s:openapi-gen=false
-type unitedDeploymentOnlyAlpha struct {
-	Status *unitedDeploymentSubsets `json:"status,omitempty"`
-}
-
-// unitedDeploymentSubsets is what the status of v1alpha1 says of subsets.
-// +k8s:deepcopy-gen=false
-// +k8s:openapi-gen=false
-type unitedDeploymentSubsets struct {
-	SubsetReplicas map[string]int32               `json:"subsetReplicas,omitempty"`
-	UpdateStatus   *UpdateStatus                  `json:"updateStatus,omitempty"`
-	SubsetStatuses []UnitedDeploymentSubsetStatus `json:"subsetStatuses,omitempty"`
-}
-
-// unitedDeploymentOnlyBeta is what v1beta1 says of subsets of one name.
-// +k8s:deepcopy-gen=false
-// +k8s:openapi-gen=false
-type unitedDeploymentOnlyBeta struct {
-	SubsetStatuses []v1beta1.UnitedDeploymentSubsetStatus `json:"subsetStatuses,omitempty"`
-}
-
-func subsetsOf(status *UnitedDeploymentStatus) unitedDeploymentSubsets {
-	return unitedDeploymentSubsets{status.SubsetReplicas, status.UpdateStatus, status.SubsetStatuses}
-}
-
-// Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment also brings back and keeps what the status
-// of one version cannot say. Both versions have the same spec.
+// Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment also keeps what the status of v1alpha1 says
+// twice, where the two do not agree. Both versions have the same spec.
 func Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(in *UnitedDeployment, out *v1beta1.UnitedDeployment, s conversion.Scope) error {
-	if err := autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(in, out, s); err != nil {
-		return err
-	}
-	var kept unitedDeploymentOnlyBeta
-	if conversiondata.Take(&out.ObjectMeta, v1beta1.SchemeGroupVersion.Version, &kept) {
-		before := out.Status
-		before.SubsetStatuses = kept.SubsetStatuses
-		again, err := statusDown(&before, s)
-		if err != nil {
-			return err
-		}
-		if equality.Semantic.DeepEqual(subsetsOf(again), subsetsOf(&in.Status)) {
-			out.Status.SubsetStatuses = kept.SubsetStatuses
-		}
-	}
-	var only unitedDeploymentOnlyAlpha
-	again, err := statusDown(&out.Status, s)
-	if err != nil {
-		return err
-	}
-	if subsets := subsetsOf(&in.Status); !equality.Semantic.DeepEqual(subsetsOf(again), subsets) {
-		only.Status = &subsets
-	}
-	return conversiondata.Put(&out.ObjectMeta, SchemeGroupVersion.Version, only)
+	return preserve.Through(way(s, autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment, autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment), in, out)
 }
 
-// Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment also brings back and keeps what the status
-// of one version cannot say.
+// Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment also keeps what the status of v1beta1 says
+// of subsets of one name.
 func Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *v1beta1.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
-	if err := autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in, out, s); err != nil {
-		return err
-	}
-	var kept unitedDeploymentOnlyAlpha
-	if conversiondata.Take(&out.ObjectMeta, SchemeGroupVersion.Version, &kept) && kept.Status != nil {
-		before := out.Status
-		before.SubsetReplicas, before.UpdateStatus, before.SubsetStatuses = kept.Status.SubsetReplicas, kept.Status.UpdateStatus, kept.Status.SubsetStatuses
-		again, err := statusUp(&before, s)
-		if err != nil {
-			return err
-		}
-		if equality.Semantic.DeepEqual(*again, in.Status) {
-			out.Status = before
-		}
-	}
-	var only unitedDeploymentOnlyBeta
-	again, err := statusUp(&out.Status, s)
-	if err != nil {
-		return err
-	}
-	if !equality.Semantic.DeepEqual(again.SubsetStatuses, in.Status.SubsetStatuses) {
-		only.SubsetStatuses = in.Status.SubsetStatuses
-	}
-	return conversiondata.Put(&out.ObjectMeta, v1beta1.SchemeGroupVersion.Version, only)
-}
-
-func statusUp(in *UnitedDeploymentStatus, s conversion.Scope) (*v1beta1.UnitedDeploymentStatus, error) {
-	out := &v1beta1.UnitedDeploymentStatus{}
-	return out, Convert_v1alpha1_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(in, out, s)
-}
-
-func statusDown(in *v1beta1.UnitedDeploymentStatus, s conversion.Scope) (*UnitedDeploymentStatus, error) {
-	out := &UnitedDeploymentStatus{}
-	return out, Convert_v1beta1_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(in, out, s)
+	return preserve.Through(way(s, autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment, autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment), in, out)
 }
 
 // Convert_v1alpha1_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus merges the maps that only

@@ -4,100 +4,24 @@
 package v1alpha1
 
 import (
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/conversiondata"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
-
-// subsetConditions are the conditions of subsets that the other version cannot say in full, by the place
-// of the subset: the version of the pods, if any, and the index.
-// +k8s:deepcopy-gen=false
-// +k8s:openapi-gen=false
-type subsetConditions[C any] struct {
-	Conditions map[string][]C `json:"conditions,omitempty"`
-}
-
-// keep keeps conditions that are not the same after the way there and back.
-func (k *subsetConditions[C]) keep(place string, conditions, again []C) {
-	if equality.Semantic.DeepEqual(conditions, again) {
-		return
-	}
-	if k.Conditions == nil {
-		k.Conditions = map[string][]C{}
-	}
-	k.Conditions[place] = conditions
-}
 
 // Convert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread also brings back what only conditions of
 // v1beta1 say, and keeps what only those of v1alpha1 say.
 func Convert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread(in *WorkloadSpread, out *v1beta1.WorkloadSpread, s conversion.Scope) error {
-	if err := autoConvert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread(in, out, s); err != nil {
-		return err
-	}
-	var kept subsetConditions[metav1.Condition]
-	conversiondata.Take(&out.ObjectMeta, v1beta1.SchemeGroupVersion.Version, &kept)
-	var only subsetConditions[WorkloadSpreadSubsetCondition]
-	convert := func(place string, from []WorkloadSpreadSubsetStatus, to []v1beta1.WorkloadSpreadSubsetStatus) {
-		for i := range from {
-			at := place + "/" + strconv.Itoa(i)
-			if before, found := kept.Conditions[at]; found && equality.Semantic.DeepEqual(conditionsDown(before), from[i].Conditions) {
-				to[i].Conditions = before
-			}
-			only.keep(at, from[i].Conditions, conditionsDown(to[i].Conditions))
-		}
-	}
-	convert("", in.Status.SubsetStatuses, out.Status.SubsetStatuses)
-	for version, statuses := range in.Status.VersionedSubsetStatuses {
-		convert(version, statuses, out.Status.VersionedSubsetStatuses[version])
-	}
-	return conversiondata.Put(&out.ObjectMeta, SchemeGroupVersion.Version, only)
+	return preserve.Through(way(s, autoConvert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread, autoConvert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread), in, out)
 }
 
 // Convert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread also brings back what only conditions of
 // v1alpha1 say, and keeps what only those of v1beta1 say.
 func Convert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread(in *v1beta1.WorkloadSpread, out *WorkloadSpread, s conversion.Scope) error {
-	if err := autoConvert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread(in, out, s); err != nil {
-		return err
-	}
-	var kept subsetConditions[WorkloadSpreadSubsetCondition]
-	conversiondata.Take(&out.ObjectMeta, SchemeGroupVersion.Version, &kept)
-	var only subsetConditions[metav1.Condition]
-	convert := func(place string, from []v1beta1.WorkloadSpreadSubsetStatus, to []WorkloadSpreadSubsetStatus) {
-		for i := range from {
-			at := place + "/" + strconv.Itoa(i)
-			if before, found := kept.Conditions[at]; found && equality.Semantic.DeepEqual(conditionsUp(before), from[i].Conditions) {
-				to[i].Conditions = before
-			}
-			only.keep(at, from[i].Conditions, conditionsUp(to[i].Conditions))
-		}
-	}
-	convert("", in.Status.SubsetStatuses, out.Status.SubsetStatuses)
-	for version, statuses := range in.Status.VersionedSubsetStatuses {
-		convert(version, statuses, out.Status.VersionedSubsetStatuses[version])
-	}
-	return conversiondata.Put(&out.ObjectMeta, v1beta1.SchemeGroupVersion.Version, only)
-}
-
-func conditionsUp(in []WorkloadSpreadSubsetCondition) []metav1.Condition {
-	var out []metav1.Condition
-	for i := range in {
-		out = append(out, conditionUp(&in[i]))
-	}
-	return out
-}
-
-func conditionsDown(in []metav1.Condition) []WorkloadSpreadSubsetCondition {
-	var out []WorkloadSpreadSubsetCondition
-	for i := range in {
-		out = append(out, conditionDown(&in[i]))
-	}
-	return out
+	return preserve.Through(way(s, autoConvert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread, autoConvert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread), in, out)
 }
 
 // conditionUp gives a reason to a condition that has none: v1beta1 wants one.

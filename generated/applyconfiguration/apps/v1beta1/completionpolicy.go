@@ -12,13 +12,15 @@ import (
 // CompletionPolicyApplyConfiguration represents a declarative configuration of the CompletionPolicy type for use
 // with apply.
 //
-// CompletionPolicy says when a pull job ends.
+// CompletionPolicy says when a job is done and what happens then.
 type CompletionPolicyApplyConfiguration struct {
-	// type is Always or Never.
+	// type is Always (default) or Never.
 	Type *appsv1beta1.CompletionPolicyType `json:"type,omitempty"`
-	// activeDeadlineSeconds bounds the job. Seconds.
+	// activeDeadlineSeconds is how long after its start the job is given up. Seconds; type Always only.
+	// Unset means never.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// ttlSecondsAfterFinished is how long the job is kept. Seconds.
+	// ttlSecondsAfterFinished is how long after its end the job is deleted. Seconds; type Always only.
+	// Unset means never.
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
 

@@ -13,10 +13,11 @@ import (
 // ImageListPullJobSpecApplyConfiguration represents a declarative configuration of the ImageListPullJobSpec type for use
 // with apply.
 //
-// ImageListPullJobSpec is what an ImageListPullJob should pull.
+// ImageListPullJobSpec says which images to pull on which nodes.
 type ImageListPullJobSpecApplyConfiguration struct {
-	// images to pull: 1 to 255, each once.
-	Images                                 []string `json:"images,omitempty"`
+	// images to pull, 1 to 255, each once. One ImagePullJob is made for each.
+	Images []string `json:"images,omitempty"`
+	// The rest is shared with ImagePullJob.
 	ImagePullJobTemplateApplyConfiguration `json:""`
 }
 
@@ -32,6 +33,16 @@ func ImageListPullJobSpec() *ImageListPullJobSpecApplyConfiguration {
 func (b *ImageListPullJobSpecApplyConfiguration) WithImages(values ...string) *ImageListPullJobSpecApplyConfiguration {
 	for i := range values {
 		b.Images = append(b.Images, values[i])
+	}
+	return b
+}
+
+// WithPullSecrets adds the given value to the PullSecrets field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the PullSecrets field.
+func (b *ImageListPullJobSpecApplyConfiguration) WithPullSecrets(values ...string) *ImageListPullJobSpecApplyConfiguration {
+	for i := range values {
+		b.ImagePullJobTemplateApplyConfiguration.PullSecrets = append(b.ImagePullJobTemplateApplyConfiguration.PullSecrets, values[i])
 	}
 	return b
 }
@@ -60,29 +71,19 @@ func (b *ImageListPullJobSpecApplyConfiguration) WithParallelism(value intstr.In
 	return b
 }
 
-// WithCompletionPolicy sets the CompletionPolicy field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the CompletionPolicy field is set to the value of the last call.
-func (b *ImageListPullJobSpecApplyConfiguration) WithCompletionPolicy(value *CompletionPolicyApplyConfiguration) *ImageListPullJobSpecApplyConfiguration {
-	b.ImagePullJobTemplateApplyConfiguration.CompletionPolicy = value
-	return b
-}
-
-// WithPullSecrets adds the given value to the PullSecrets field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the PullSecrets field.
-func (b *ImageListPullJobSpecApplyConfiguration) WithPullSecrets(values ...string) *ImageListPullJobSpecApplyConfiguration {
-	for i := range values {
-		b.ImagePullJobTemplateApplyConfiguration.PullSecrets = append(b.ImagePullJobTemplateApplyConfiguration.PullSecrets, values[i])
-	}
-	return b
-}
-
 // WithPullPolicy sets the PullPolicy field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the PullPolicy field is set to the value of the last call.
 func (b *ImageListPullJobSpecApplyConfiguration) WithPullPolicy(value *PullPolicyApplyConfiguration) *ImageListPullJobSpecApplyConfiguration {
 	b.ImagePullJobTemplateApplyConfiguration.PullPolicy = value
+	return b
+}
+
+// WithCompletionPolicy sets the CompletionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CompletionPolicy field is set to the value of the last call.
+func (b *ImageListPullJobSpecApplyConfiguration) WithCompletionPolicy(value *CompletionPolicyApplyConfiguration) *ImageListPullJobSpecApplyConfiguration {
+	b.ImagePullJobTemplateApplyConfiguration.CompletionPolicy = value
 	return b
 }
 

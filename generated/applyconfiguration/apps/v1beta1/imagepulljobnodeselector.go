@@ -12,11 +12,11 @@ import (
 // ImagePullJobNodeSelectorApplyConfiguration represents a declarative configuration of the ImagePullJobNodeSelector type for use
 // with apply.
 //
-// ImagePullJobNodeSelector selects nodes.
+// ImagePullJobNodeSelector picks nodes: by names or by labels, not both.
 type ImagePullJobNodeSelectorApplyConfiguration struct {
-	// names of nodes.
+	// names of nodes, each once. Names of no node are skipped.
 	Names []string `json:"names,omitempty"`
-	// the labels of nodes.
+	// Labels of nodes.
 	v1.LabelSelectorApplyConfiguration `json:""`
 }
 

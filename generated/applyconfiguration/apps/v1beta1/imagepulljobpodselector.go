@@ -12,8 +12,9 @@ import (
 // ImagePullJobPodSelectorApplyConfiguration represents a declarative configuration of the ImagePullJobPodSelector type for use
 // with apply.
 //
-// ImagePullJobPodSelector selects pods.
+// ImagePullJobPodSelector picks pods by their labels.
 type ImagePullJobPodSelectorApplyConfiguration struct {
+	// Labels of pods.
 	v1.LabelSelectorApplyConfiguration `json:""`
 }
 

@@ -15,19 +15,19 @@ import (
 //
 // ImagePullJobTemplate says how to pull, and on which nodes.
 type ImagePullJobTemplateApplyConfiguration struct {
-	// selector selects nodes. Not together with podSelector.
-	Selector *ImagePullJobNodeSelectorApplyConfiguration `json:"selector,omitempty"`
-	// podSelector selects pods, and with them their nodes.
-	PodSelector *ImagePullJobPodSelectorApplyConfiguration `json:"podSelector,omitempty"`
-	// parallelism is how many nodes pull at once. Default 1.
-	Parallelism *intstr.IntOrString `json:"parallelism,omitempty"`
-	// completionPolicy says when the job ends.
-	CompletionPolicy *CompletionPolicyApplyConfiguration `json:"completionPolicy,omitempty"`
-	// pullSecrets are names of Secrets to pull with.
+	// pullSecrets are names of Secrets in the namespace of the job. Immutable.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
-	// pullPolicy tunes a pull.
+	// selector picks nodes by name or by label. Unset means all. Not together with podSelector.
+	Selector *ImagePullJobNodeSelectorApplyConfiguration `json:"selector,omitempty"`
+	// podSelector picks the nodes on which pods of the job's namespace with these labels run.
+	PodSelector *ImagePullJobPodSelectorApplyConfiguration `json:"podSelector,omitempty"`
+	// parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.
+	Parallelism *intstr.IntOrString `json:"parallelism,omitempty"`
+	// pullPolicy bounds the pull on one node.
 	PullPolicy *PullPolicyApplyConfiguration `json:"pullPolicy,omitempty"`
-	// sandboxConfig is handed to the container runtime.
+	// completionPolicy says when the job is done.
+	CompletionPolicy *CompletionPolicyApplyConfiguration `json:"completionPolicy,omitempty"`
+	// sandboxConfig is handed to the container runtime with the pull.
 	SandboxConfig *SandboxConfigApplyConfiguration `json:"sandboxConfig,omitempty"`
 	// imagePullPolicy is IfNotPresent (default) or Always.
 	ImagePullPolicy *appsv1beta1.ImagePullPolicy `json:"imagePullPolicy,omitempty"`
@@ -37,6 +37,16 @@ type ImagePullJobTemplateApplyConfiguration struct {
 // apply.
 func ImagePullJobTemplate() *ImagePullJobTemplateApplyConfiguration {
 	return &ImagePullJobTemplateApplyConfiguration{}
+}
+
+// WithPullSecrets adds the given value to the PullSecrets field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the PullSecrets field.
+func (b *ImagePullJobTemplateApplyConfiguration) WithPullSecrets(values ...string) *ImagePullJobTemplateApplyConfiguration {
+	for i := range values {
+		b.PullSecrets = append(b.PullSecrets, values[i])
+	}
+	return b
 }
 
 // WithSelector sets the Selector field in the declarative configuration to the given value
@@ -63,29 +73,19 @@ func (b *ImagePullJobTemplateApplyConfiguration) WithParallelism(value intstr.In
 	return b
 }
 
-// WithCompletionPolicy sets the CompletionPolicy field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the CompletionPolicy field is set to the value of the last call.
-func (b *ImagePullJobTemplateApplyConfiguration) WithCompletionPolicy(value *CompletionPolicyApplyConfiguration) *ImagePullJobTemplateApplyConfiguration {
-	b.CompletionPolicy = value
-	return b
-}
-
-// WithPullSecrets adds the given value to the PullSecrets field in the declarative configuration
-// and returns the receiver, so that objects can be build by chaining "With" function invocations.
-// If called multiple times, values provided by each call will be appended to the PullSecrets field.
-func (b *ImagePullJobTemplateApplyConfiguration) WithPullSecrets(values ...string) *ImagePullJobTemplateApplyConfiguration {
-	for i := range values {
-		b.PullSecrets = append(b.PullSecrets, values[i])
-	}
-	return b
-}
-
 // WithPullPolicy sets the PullPolicy field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the PullPolicy field is set to the value of the last call.
 func (b *ImagePullJobTemplateApplyConfiguration) WithPullPolicy(value *PullPolicyApplyConfiguration) *ImagePullJobTemplateApplyConfiguration {
 	b.PullPolicy = value
+	return b
+}
+
+// WithCompletionPolicy sets the CompletionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CompletionPolicy field is set to the value of the last call.
+func (b *ImagePullJobTemplateApplyConfiguration) WithCompletionPolicy(value *CompletionPolicyApplyConfiguration) *ImagePullJobTemplateApplyConfiguration {
+	b.CompletionPolicy = value
 	return b
 }
 

@@ -8,11 +8,11 @@ package v1beta1
 // PullPolicyApplyConfiguration represents a declarative configuration of the PullPolicy type for use
 // with apply.
 //
-// PullPolicy tunes a pull.
+// PullPolicy bounds the pull of an image on one node.
 type PullPolicyApplyConfiguration struct {
-	// timeoutSeconds bounds one pull. Seconds, default 600.
+	// timeoutSeconds bounds one attempt. Seconds, default 600.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// backoffLimit is how often a pull is tried again. Default 3.
+	// backoffLimit is how many more attempts are made. Default 3.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 }
 

@@ -8,7 +8,7 @@ package v1beta1
 // SandboxConfigApplyConfiguration represents a declarative configuration of the SandboxConfig type for use
 // with apply.
 //
-// SandboxConfig is handed to the container runtime.
+// SandboxConfig is handed to the container runtime with the pull.
 type SandboxConfigApplyConfiguration struct {
 	// labels of the sandbox.
 	Labels map[string]string `json:"labels,omitempty"`

@@ -19,6 +19,10 @@ type Interface interface {
 	CloneSets() TypedCloneSetInformer
 	// DaemonSets returns a DaemonSetInformer.
 	DaemonSets() TypedDaemonSetInformer
+	// ImageListPullJobs returns a ImageListPullJobInformer.
+	ImageListPullJobs() TypedImageListPullJobInformer
+	// ImagePullJobs returns a ImagePullJobInformer.
+	ImagePullJobs() TypedImagePullJobInformer
 	// PersistentPodStates returns a PersistentPodStateInformer.
 	PersistentPodStates() TypedPersistentPodStateInformer
 	// ResourceDistributions returns a ResourceDistributionInformer.
@@ -60,6 +64,16 @@ func (v *version) CloneSets() TypedCloneSetInformer {
 // DaemonSets returns a TypedDaemonSetInformer.
 func (v *version) DaemonSets() TypedDaemonSetInformer {
 	return &daemonSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ImageListPullJobs returns a TypedImageListPullJobInformer.
+func (v *version) ImageListPullJobs() TypedImageListPullJobInformer {
+	return &imageListPullJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ImagePullJobs returns a TypedImagePullJobInformer.
+func (v *version) ImagePullJobs() TypedImagePullJobInformer {
+	return &imagePullJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // PersistentPodStates returns a TypedPersistentPodStateInformer.

@@ -19,6 +19,8 @@ type AppsV1beta1Interface interface {
 	BroadcastJobsGetter
 	CloneSetsGetter
 	DaemonSetsGetter
+	ImageListPullJobsGetter
+	ImagePullJobsGetter
 	PersistentPodStatesGetter
 	ResourceDistributionsGetter
 	StatefulSetsGetter
@@ -45,6 +47,14 @@ func (c *AppsV1beta1Client) CloneSets(namespace string) CloneSetInterface {
 
 func (c *AppsV1beta1Client) DaemonSets(namespace string) DaemonSetInterface {
 	return newDaemonSets(c, namespace)
+}
+
+func (c *AppsV1beta1Client) ImageListPullJobs(namespace string) ImageListPullJobInterface {
+	return newImageListPullJobs(c, namespace)
+}
+
+func (c *AppsV1beta1Client) ImagePullJobs(namespace string) ImagePullJobInterface {
+	return newImagePullJobs(c, namespace)
 }
 
 func (c *AppsV1beta1Client) PersistentPodStates(namespace string) PersistentPodStateInterface {

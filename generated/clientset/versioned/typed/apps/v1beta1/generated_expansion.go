@@ -13,6 +13,10 @@ type CloneSetExpansion interface{}
 
 type DaemonSetExpansion interface{}
 
+type ImageListPullJobExpansion interface{}
+
+type ImagePullJobExpansion interface{}
+
 type PersistentPodStateExpansion interface{}
 
 type ResourceDistributionExpansion interface{}

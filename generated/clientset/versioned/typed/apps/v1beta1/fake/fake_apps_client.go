@@ -31,6 +31,14 @@ func (c *FakeAppsV1beta1) DaemonSets(namespace string) v1beta1.DaemonSetInterfac
 	return newFakeDaemonSets(c, namespace)
 }
 
+func (c *FakeAppsV1beta1) ImageListPullJobs(namespace string) v1beta1.ImageListPullJobInterface {
+	return newFakeImageListPullJobs(c, namespace)
+}
+
+func (c *FakeAppsV1beta1) ImagePullJobs(namespace string) v1beta1.ImagePullJobInterface {
+	return newFakeImagePullJobs(c, namespace)
+}
+
 func (c *FakeAppsV1beta1) PersistentPodStates(namespace string) v1beta1.PersistentPodStateInterface {
 	return newFakePersistentPodStates(c, namespace)
 }

@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// overlap says whether two selectors are taken to select the same pods: they look at the same keys, and
+// looselyOverlap says whether two selectors are taken to select the same pods: they look at the same keys, and
 // for each key there is a value, or the absence of one, that pleases both. Selectors of different keys may
 // have pods in common as well, which is let pass.
-func overlap(a, b *metav1.LabelSelector) bool {
+func looselyOverlap(a, b *metav1.LabelSelector) bool {
 	mine, theirs := byKey(a), byKey(b)
 	if len(mine) != len(theirs) {
 		return false
