@@ -16,7 +16,7 @@ import (
 // ValidateDaemonSet says what is wrong with an Advanced DaemonSet, which may come with or without its
 // defaults. A nil old means that the object is new.
 func ValidateDaemonSet(old, obj *v1beta1.DaemonSet) field.ErrorList {
-	p := daemonSet(obj)
+	p := advancedDaemonSet(obj)
 	if old == nil {
 		return p.list
 	}
@@ -25,7 +25,7 @@ func ValidateDaemonSet(old, obj *v1beta1.DaemonSet) field.ErrorList {
 	if !equality.Semantic.DeepEqual(obj.Spec.Selector, old.Spec.Selector) {
 		updates.forbidden(field.NewPath("spec", "selector"), "cannot be changed: make another DaemonSet")
 	}
-	return append(updates.list, p.since(daemonSet(old).list)...)
+	return append(updates.list, p.since(advancedDaemonSet(old).list)...)
 }
 
 // ValidateOldDaemonSet is ValidateDaemonSet for an object sent as v1alpha1, where the type of a rolling
@@ -64,8 +64,8 @@ func oldDaemonSet(obj *v1alpha1.DaemonSet) *problems {
 	return p
 }
 
-// daemonSet checks one DaemonSet for itself.
-func daemonSet(obj *v1beta1.DaemonSet) *problems {
+// advancedDaemonSet checks one DaemonSet for itself.
+func advancedDaemonSet(obj *v1beta1.DaemonSet) *problems {
 	p := &problems{}
 	p.metadata(&obj.ObjectMeta)
 	filled := v1beta1.DaemonSet{Spec: *obj.Spec.DeepCopy()}

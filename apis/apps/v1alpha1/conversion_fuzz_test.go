@@ -26,29 +26,29 @@ var rounds = flag.Int("conversion.rounds", 300, "random objects for each directi
 // Every served version and back, for every kind: one line each. The first function,
 // if any, makes what matters as likely as what is random; the second spells out what goes without saying.
 func TestRoundTrips(t *testing.T) {
-	t.Run("AdvancedCronJob up and down", roundTrip[AdvancedCronJob, v1beta1.AdvancedCronJob](nil, nil))
-	t.Run("AdvancedCronJob down and up", roundTrip[v1beta1.AdvancedCronJob, AdvancedCronJob](nil, nil))
-	t.Run("BroadcastJob up and down", roundTrip[BroadcastJob, v1beta1.BroadcastJob](nil, nil))
-	t.Run("BroadcastJob down and up", roundTrip[v1beta1.BroadcastJob, BroadcastJob](nil, nil))
+	t.Run("AdvancedCronJob up and down", roundTrip[AdvancedCronJob, v1beta1.AdvancedCronJob](nil))
+	t.Run("AdvancedCronJob down and up", roundTrip[v1beta1.AdvancedCronJob, AdvancedCronJob](nil))
+	t.Run("BroadcastJob up and down", roundTrip[BroadcastJob, v1beta1.BroadcastJob](nil))
+	t.Run("BroadcastJob down and up", roundTrip[v1beta1.BroadcastJob, BroadcastJob](nil))
 	t.Run("CloneSet up and down", roundTrip[CloneSet, v1beta1.CloneSet](variedOldCloneSet, spelledOldCloneSet))
 	t.Run("CloneSet down and up", roundTrip[v1beta1.CloneSet, CloneSet](variedCloneSet, spelledCloneSet))
-	t.Run("DaemonSet up and down", roundTrip[DaemonSet, v1beta1.DaemonSet](variedOldDaemonSet, nil))
-	t.Run("DaemonSet down and up", roundTrip[v1beta1.DaemonSet, DaemonSet](variedDaemonSet, nil))
-	t.Run("PersistentPodState up and down", roundTrip[PersistentPodState, v1beta1.PersistentPodState](nil, nil))
-	t.Run("PersistentPodState down and up", roundTrip[v1beta1.PersistentPodState, PersistentPodState](nil, nil))
-	t.Run("ResourceDistribution up and down", roundTrip[ResourceDistribution, v1beta1.ResourceDistribution](nil, nil))
-	t.Run("ResourceDistribution down and up", roundTrip[v1beta1.ResourceDistribution, ResourceDistribution](nil, nil))
-	t.Run("StatefulSet up and down", roundTrip[StatefulSet, v1beta1.StatefulSet](nil, nil))
-	t.Run("StatefulSet down and up", roundTrip[v1beta1.StatefulSet, StatefulSet](nil, nil))
-	t.Run("UnitedDeployment up and down", roundTrip[UnitedDeployment, v1beta1.UnitedDeployment](variedOldUnitedDeployment, nil))
-	t.Run("UnitedDeployment down and up", roundTrip[v1beta1.UnitedDeployment, UnitedDeployment](variedUnitedDeployment, nil))
-	t.Run("WorkloadSpread up and down", roundTrip[WorkloadSpread, v1beta1.WorkloadSpread](variedOldWorkloadSpread, nil))
-	t.Run("WorkloadSpread down and up", roundTrip[v1beta1.WorkloadSpread, WorkloadSpread](variedWorkloadSpread, nil))
+	t.Run("DaemonSet up and down", roundTrip[DaemonSet, v1beta1.DaemonSet](variedOldDaemonSet))
+	t.Run("DaemonSet down and up", roundTrip[v1beta1.DaemonSet, DaemonSet](variedDaemonSet))
+	t.Run("PersistentPodState up and down", roundTrip[PersistentPodState, v1beta1.PersistentPodState](nil))
+	t.Run("PersistentPodState down and up", roundTrip[v1beta1.PersistentPodState, PersistentPodState](nil))
+	t.Run("ResourceDistribution up and down", roundTrip[ResourceDistribution, v1beta1.ResourceDistribution](nil))
+	t.Run("ResourceDistribution down and up", roundTrip[v1beta1.ResourceDistribution, ResourceDistribution](nil))
+	t.Run("StatefulSet up and down", roundTrip[StatefulSet, v1beta1.StatefulSet](nil))
+	t.Run("StatefulSet down and up", roundTrip[v1beta1.StatefulSet, StatefulSet](nil))
+	t.Run("UnitedDeployment up and down", roundTrip[UnitedDeployment, v1beta1.UnitedDeployment](variedOldUnitedDeployment))
+	t.Run("UnitedDeployment down and up", roundTrip[v1beta1.UnitedDeployment, UnitedDeployment](variedUnitedDeployment))
+	t.Run("WorkloadSpread up and down", roundTrip[WorkloadSpread, v1beta1.WorkloadSpread](variedOldWorkloadSpread))
+	t.Run("WorkloadSpread down and up", roundTrip[v1beta1.WorkloadSpread, WorkloadSpread](variedWorkloadSpread))
 }
 
 // roundTrip converts random objects to the other version and back, and wants them unchanged. It also
 // wants the object that is converted untouched: conversions share memory, so they must not write to it.
-func roundTrip[From, To any](vary, spell func(*From)) func(*testing.T) {
+func roundTrip[From, To any](vary func(*From), spell ...func(*From)) func(*testing.T) {
 	return func(t *testing.T) {
 		scheme := runtime.NewScheme()
 		for _, add := range []func(*runtime.Scheme) error{AddToScheme, v1beta1.AddToScheme} {
@@ -77,9 +77,9 @@ func roundTrip[From, To any](vary, spell func(*From)) func(*testing.T) {
 			if diff := cmp.Diff(before, any(&in)); diff != "" {
 				t.Fatalf("seed %d: conversion changed its input (-before +after):\n%s", seed, diff)
 			}
-			if spell != nil {
-				spell(any(before).(*From))
-				spell(&back)
+			for _, words := range spell {
+				words(any(before).(*From))
+				words(&back)
 			}
 			if diff := cmp.Diff(tree(t, before), tree(t, &back)); diff != "" {
 				t.Fatalf("seed %d: lost on the way (-before +after):\n%s\nthe middle was %s", seed, diff, wire(t, &middle))

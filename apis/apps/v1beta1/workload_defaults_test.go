@@ -14,8 +14,8 @@ type defaultRow struct{ in, want string }
 
 const podDefaults = `{spec: {dnsPolicy: ClusterFirst, restartPolicy: Always, schedulerName: default-scheduler, securityContext: {}, terminationGracePeriodSeconds: 30}}`
 
-// runDefaults reads the rows into the part of the object that spec picks, and fills the object.
-func runDefaults[T, S any](t *testing.T, spec func(*T) *S, fill func(*T), rows map[string]defaultRow) {
+// runDefaultRows reads the rows into the part of the object that spec picks, and fills the object.
+func runDefaultRows[T, S any](t *testing.T, spec func(*T) *S, fill func(*T), rows map[string]defaultRow) {
 	t.Helper()
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestDefaultStatefulSet(t *testing.T) {
 	const plain = `replicas: 1, revisionHistoryLimit: 10, podManagementPolicy: OrderedReady`
 	const rolling = `updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0, maxUnavailable: 1, podUpdatePolicy: ReCreate, minReadySeconds: 0}}`
 	spec := func(o *StatefulSet) *StatefulSetSpec { return &o.Spec }
-	runDefaults(t, spec, func(o *StatefulSet) { DefaultStatefulSet(o, StatefulSetDefaultOptions{}) }, map[string]defaultRow{
+	runDefaultRows(t, spec, func(o *StatefulSet) { DefaultStatefulSet(o, StatefulSetDefaultOptions{}) }, map[string]defaultRow{
 		"empty":                       {`{}`, `{` + plain + `, ` + rolling + `}`},
 		"on delete has nothing below": {`{updateStrategy: {type: OnDelete}}`, `{` + plain + `, updateStrategy: {type: OnDelete}}`},
 		"what is set stays": {
@@ -43,7 +43,7 @@ func TestDefaultStatefulSet(t *testing.T) {
 		"claims wait for their gates": {`{persistentVolumeClaimRetentionPolicy: {}}`, `{` + plain + `, persistentVolumeClaimRetentionPolicy: {}, ` + rolling + `}`},
 	})
 	all := StatefulSetDefaultOptions{DefaultOptions: DefaultOptions{Templates: true}, AutoDeletePVC: true, AutoResizePVC: true}
-	runDefaults(t, spec, func(o *StatefulSet) { DefaultStatefulSet(o, all) }, map[string]defaultRow{
+	runDefaultRows(t, spec, func(o *StatefulSet) { DefaultStatefulSet(o, all) }, map[string]defaultRow{
 		"gates and templates": {`{persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}, volumeClaimTemplates: [{}]}`,
 			`{` + plain + `, ` + rolling + `, persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Retain}, volumeClaimUpdateStrategy: {type: OnDelete},
 			template: ` + podDefaults + `, volumeClaimTemplates: [{spec: {volumeMode: Filesystem}, status: {phase: Pending}}]}`},
@@ -55,7 +55,7 @@ func TestDefaultStatefulSet(t *testing.T) {
 
 func TestDefaultDaemonSet(t *testing.T) {
 	const plain = `revisionHistoryLimit: 10, burstReplicas: 250`
-	runDefaults(t, func(o *DaemonSet) *DaemonSetSpec { return &o.Spec }, DefaultDaemonSet, map[string]defaultRow{
+	runDefaultRows(t, func(o *DaemonSet) *DaemonSetSpec { return &o.Spec }, DefaultDaemonSet, map[string]defaultRow{
 		"empty":                       {`{}`, `{` + plain + `, updateStrategy: {type: RollingUpdate, rollingUpdate: {rollingUpdateType: Standard, maxUnavailable: 1, maxSurge: 0}}}`},
 		"on delete has nothing below": {`{updateStrategy: {type: OnDelete}}`, `{` + plain + `, updateStrategy: {type: OnDelete}}`},
 		"a surge stays alone":         {`{updateStrategy: {rollingUpdate: {maxSurge: 1}}}`, `{` + plain + `, updateStrategy: {type: RollingUpdate, rollingUpdate: {rollingUpdateType: Standard, maxSurge: 1}}}`},
@@ -70,12 +70,12 @@ func TestDefaultDaemonSet(t *testing.T) {
 func TestDefaultBroadcastJob(t *testing.T) {
 	const plain = `parallelism: 2147483647, completionPolicy: {type: Always}, failurePolicy: {type: FailFast}`
 	spec := func(o *BroadcastJob) *BroadcastJobSpec { return &o.Spec }
-	runDefaults(t, spec, func(o *BroadcastJob) { DefaultBroadcastJob(o, DefaultOptions{}) }, map[string]defaultRow{
+	runDefaultRows(t, spec, func(o *BroadcastJob) { DefaultBroadcastJob(o, DefaultOptions{}) }, map[string]defaultRow{
 		"empty": {`{}`, `{` + plain + `}`},
 		"what is set stays": {`{parallelism: 40%, completionPolicy: {type: Never}, failurePolicy: {type: Pause, restartLimit: 3}}`,
 			`{parallelism: 40%, completionPolicy: {type: Never}, failurePolicy: {type: Pause, restartLimit: 3}}`},
 	})
-	runDefaults(t, spec, func(o *BroadcastJob) { DefaultBroadcastJob(o, DefaultOptions{Templates: true}) }, map[string]defaultRow{
+	runDefaultRows(t, spec, func(o *BroadcastJob) { DefaultBroadcastJob(o, DefaultOptions{Templates: true}) }, map[string]defaultRow{
 		"templates on request": {`{}`, `{` + plain + `, template: ` + podDefaults + `}`},
 	})
 }
@@ -84,7 +84,7 @@ func TestDefaultAdvancedCronJob(t *testing.T) {
 	const plain = `paused: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1`
 	const pull = `completionPolicy: {type: Always}, pullPolicy: {timeoutSeconds: 600, backoffLimit: 3}, imagePullPolicy: IfNotPresent`
 	spec := func(o *AdvancedCronJob) *AdvancedCronJobSpec { return &o.Spec }
-	runDefaults(t, spec, func(o *AdvancedCronJob) { DefaultAdvancedCronJob(o, DefaultOptions{}) }, map[string]defaultRow{
+	runDefaultRows(t, spec, func(o *AdvancedCronJob) { DefaultAdvancedCronJob(o, DefaultOptions{}) }, map[string]defaultRow{
 		"empty": {`{}`, `{` + plain + `, concurrencyPolicy: Allow}`},
 		"what is set stays": {`{paused: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0, concurrencyPolicy: Forbid}`,
 			`{paused: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0, concurrencyPolicy: Forbid}`},
@@ -96,7 +96,7 @@ func TestDefaultAdvancedCronJob(t *testing.T) {
 			`{` + plain + `, concurrencyPolicy: Replace, template: {imageListPullJobTemplate: {spec: {completionPolicy: {type: Always}}}}}`},
 		"no templates": {`{template: {jobTemplate: {}, broadcastJobTemplate: {}}}`, `{` + plain + `, concurrencyPolicy: Allow, template: {jobTemplate: {}, broadcastJobTemplate: {}}}`},
 	})
-	runDefaults(t, spec, func(o *AdvancedCronJob) { DefaultAdvancedCronJob(o, DefaultOptions{Templates: true}) }, map[string]defaultRow{
+	runDefaultRows(t, spec, func(o *AdvancedCronJob) { DefaultAdvancedCronJob(o, DefaultOptions{Templates: true}) }, map[string]defaultRow{
 		"templates on request": {`{template: {jobTemplate: {}, broadcastJobTemplate: {}}}`,
 			`{` + plain + `, concurrencyPolicy: Allow, template: {jobTemplate: {spec: {template: ` + podDefaults + `}}, broadcastJobTemplate: {spec: {template: ` + podDefaults + `}}}}`},
 	})
