@@ -136,7 +136,7 @@ func TestDaemonSetThroughOldVersion(t *testing.T) {
 }
 
 func TestDaemonSetUp(t *testing.T) {
-	runConversions[DaemonSet, v1beta1.DaemonSet](t, map[string]conversionCase{
+	runShown[DaemonSet, v1beta1.DaemonSet](t, map[string]conversionCase{
 		"Surging is Standard": {
 			in:   `{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"rollingUpdateType":"Surging","maxSurge":2}}}}`,
 			want: `{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"rollingUpdateType":"Standard","maxSurge":2}}}}`,
@@ -151,7 +151,7 @@ func TestDaemonSetUp(t *testing.T) {
 		},
 		"the hash is renamed": {in: `{"status":{"daemonSetHash":"h"}}`, want: `{"status":{"updateRevision":"h"}}`},
 	})
-	runConversions[v1beta1.DaemonSet, DaemonSet](t, map[string]conversionCase{
+	runShown[v1beta1.DaemonSet, DaemonSet](t, map[string]conversionCase{
 		"partitionedScaling": {
 			in:   `{"spec":{"scaleStrategy":{"partitionedScaling":true}},"status":{"updateRevision":"h"}}`,
 			want: `{"metadata":{"annotations":{"daemonset.kruise.io/progressive-create-pod":"true"}},"status":{"daemonSetHash":"h"}}`,
@@ -181,7 +181,7 @@ func TestRenames(t *testing.T) {
 		want: `{"spec":{"resource":{"kind":"Secret"},"targets":{"namespaceSelector":{"matchLabels":{"a":"b"}},"includedNamespaces":{"list":[{"name":"n"}]}}},
 			"status":{"conditions":[{"type":"ConflictOccurred","status":"True","failedNamespaces":["n"]}]}}`,
 	}})
-	runConversions[WorkloadSpread, v1beta1.WorkloadSpread](t, map[string]conversionCase{"node selectors, and a reason for a condition without": {
+	runShown[WorkloadSpread, v1beta1.WorkloadSpread](t, map[string]conversionCase{"node selectors, and a reason for a condition without": {
 		in: `{"spec":{"subsets":[{"name":"a","requiredNodeSelectorTerm":{"matchExpressions":[{"key":"k","operator":"Exists"}]},"preferredNodeSelectorTerms":[{"weight":1,"preference":{}}]}]},
 			"status":{"subsetStatuses":[{"name":"a","conditions":[{"type":"Schedulable","status":"True"}]}],"versionedSubsetStatuses":{"v":[{"name":"a","replicas":2}],"w":null}}}`,
 		want: `{"spec":{"subsets":[{"name":"a","requiredNodeSelector":{"matchExpressions":[{"key":"k","operator":"Exists"}]},"preferredNodeSelector":[{"weight":1,"preference":{}}]}]},
