@@ -5,12 +5,14 @@ package validation
 
 import (
 	"encoding/json"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
@@ -43,6 +45,26 @@ func ValidateResourceDistribution(old, obj *v1beta1.ResourceDistribution) field.
 		}
 	}
 	return append(updates.list, p.since(resourceDistribution(old).list)...)
+}
+
+// ValidateOldResourceDistribution is ValidateResourceDistribution for an object sent as v1alpha1. Complaints
+// name the fields as that version has them.
+func ValidateOldResourceDistribution(old, obj *v1alpha1.ResourceDistribution) field.ErrorList {
+	stored, before := &v1beta1.ResourceDistribution{}, (*v1beta1.ResourceDistribution)(nil)
+	if err := v1alpha1.Convert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(obj, stored, nil); err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	if old != nil {
+		before = &v1beta1.ResourceDistribution{}
+		if err := v1alpha1.Convert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(old, before, nil); err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+	}
+	list := ValidateResourceDistribution(before, stored)
+	for _, problem := range list {
+		problem.Field = strings.Replace(problem.Field, ".namespaceSelector", ".namespaceLabelSelector", 1)
+	}
+	return list
 }
 
 // distributed reads what there is to be known of the resource.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
@@ -62,4 +63,18 @@ func TestValidateResourceDistributionUpdate(t *testing.T) {
 			compare(t, ValidateResourceDistribution(old, obj), c.want)
 		})
 	}
+}
+
+func TestValidateOldResourceDistribution(t *testing.T) {
+	validate := func(obj *v1alpha1.ResourceDistribution) field.ErrorList {
+		return ValidateOldResourceDistribution(nil, obj)
+	}
+	runRows(t, soundDistribution, validate, map[string]row{
+		"sound": good("spec.targets.namespaceLabelSelector: {matchLabels: {a: b}}"),
+		"fields are named as they are": bad("spec.targets.namespaceLabelSelector.matchExpressions[0].operator: not a valid",
+			"spec.targets.namespaceLabelSelector: {matchExpressions: [{key: a, operator: Sideways}]}"),
+	})
+	old := edited[v1alpha1.ResourceDistribution](t, soundDistribution, "metadata.resourceVersion: '1'")
+	obj := edited[v1alpha1.ResourceDistribution](t, soundDistribution, "metadata.resourceVersion: '1'", "spec.resource.kind: ConfigMap")
+	compare(t, ValidateOldResourceDistribution(old, obj), []string{"spec.resource.kind: cannot be changed"})
 }
