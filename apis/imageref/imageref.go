@@ -75,22 +75,28 @@ func checkDigest(digest string) error {
 	return nil
 }
 
-// shortName checks a name without tag and digest and leaves out what Docker adds.
-func shortName(full string) (string, error) {
-	host, path, hasHost := strings.Cut(full, "/")
-	if !hasHost || !strings.ContainsAny(host, ".:") && host != "localhost" && strings.ToLower(host) == host {
-		host, path = "docker.io", full
+// hostOf splits a name into registry and path; a first part that could be no host is none.
+func hostOf(full string) (host, path string) {
+	host, path, found := strings.Cut(full, "/")
+	if !found || !strings.ContainsAny(host, ".:") && host != "localhost" && strings.ToLower(host) == host {
+		return "docker.io", full
 	}
 	if host == "index.docker.io" {
 		host = "docker.io"
 	}
+	return host, path
+}
+
+// shortName checks a name without tag and digest and leaves out what Docker adds.
+func shortName(full string) (string, error) {
+	host, path := hostOf(full)
 	if !hostPattern.MatchString(host) {
 		return "", errors.New("has a registry that is no host name")
 	}
+	if path != strings.ToLower(path) {
+		return "", errors.New("must be in lower case")
+	}
 	for part := range strings.SplitSeq(path, "/") {
-		if part != strings.ToLower(part) {
-			return "", errors.New("must be in lower case")
-		}
 		if !partPattern.MatchString(part) {
 			return "", errors.New("must be made of lower case letters and digits, joined by '.', '_', '-' and '/'")
 		}

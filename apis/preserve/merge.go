@@ -91,30 +91,49 @@ const mostMoved = 500
 // place, then anywhere; else, where the list is as long as it was, the one at its place. What is found in
 // full beside that one is given.
 func mergeLists(base, full, now []any) []any {
-	out := append([]any(nil), now...)
-	taken, given := make([]bool, len(base)), make([]bool, len(now))
-	pair := func(i, j int) {
-		taken[j], given[i] = true, true
-		out[i] = mergeElements(base[j], full[j], now[i])
-	}
+	pairs := pairsOf(base, now)
+	out := make([]any, len(now))
 	for i := range now {
-		if i < len(base) && reflect.DeepEqual(now[i], base[i]) {
+		out[i] = now[i]
+		if j, found := pairs[i]; found {
+			out[i] = mergeElements(base[j], full[j], now[i])
+		}
+	}
+	return out
+}
+
+// pairsOf says which element of base each element of now is, by their places.
+func pairsOf(base, now []any) map[int]int {
+	pairs, taken := map[int]int{}, map[int]bool{}
+	pair := func(i, j int) { pairs[i], taken[j] = j, true }
+	for i := range min(len(base), len(now)) {
+		if reflect.DeepEqual(now[i], base[i]) {
 			pair(i, i)
 		}
 	}
 	for i := range now {
-		for j := 0; j < len(base) && len(base) <= mostMoved; j++ {
-			if !given[i] && !taken[j] && reflect.DeepEqual(now[i], base[j]) {
+		if _, found := pairs[i]; !found && len(base) <= mostMoved {
+			if j := indexOf(base, now[i], taken); j >= 0 {
 				pair(i, j)
 			}
 		}
 	}
 	for i := range now {
-		if len(now) == len(base) && !given[i] && !taken[i] {
+		if _, found := pairs[i]; !found && len(now) == len(base) && !taken[i] {
 			pair(i, i)
 		}
 	}
-	return out
+	return pairs
+}
+
+// indexOf finds an equal element that is not taken, or -1.
+func indexOf(list []any, element any, taken map[int]bool) int {
+	for j := range list {
+		if !taken[j] && reflect.DeepEqual(element, list[j]) {
+			return j
+		}
+	}
+	return -1
 }
 
 func mergeElements(base, full, now any) any {
