@@ -9,12 +9,16 @@ import (
 	v1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	v1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	policyv1alpha1 "github.com/flotilla-sh/flotilla/apis/policy/v1alpha1"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
 	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1"
 	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1beta1"
 	applyconfigurationfleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/fleet/v1alpha1"
 	internal "github.com/flotilla-sh/flotilla/generated/applyconfiguration/internal"
+	applyconfigurationpolicyv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/policy/v1alpha1"
+	applyconfigurationpolicyv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/policy/v1beta1"
 	applyconfigurationrolloutsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/rollouts/v1alpha1"
 	applyconfigurationrolloutsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/rollouts/v1beta1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -29,8 +33,14 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 	// Group=apps.kruise.io, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
 		return &appsv1alpha1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1alpha1.AdvancedCronJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1alpha1.AdvancedCronJobSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
 		return &appsv1alpha1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1alpha1.BroadcastJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1alpha1.CloneSetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetScaleStrategy"):
@@ -69,10 +79,28 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.ContainerRecreateRequestStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
 		return &appsv1alpha1.ContainerRecreateRequestStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1alpha1.CronJobTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1alpha1.DaemonSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1alpha1.DaemonSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1alpha1.DaemonSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1alpha1.DeploymentTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EffectPolicy"):
 		return &appsv1alpha1.EffectPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralContainerTemplateSpec"):
+		return &appsv1alpha1.EphemeralContainerTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJob"):
+		return &appsv1alpha1.EphemeralJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobCondition"):
+		return &appsv1alpha1.EphemeralJobConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobSpec"):
+		return &appsv1alpha1.EphemeralJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobStatus"):
+		return &appsv1alpha1.EphemeralJobStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJob"):
 		return &appsv1alpha1.ImageListPullJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJob"):
@@ -91,6 +119,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.NodePodProbeSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeStatus"):
 		return &appsv1alpha1.NodePodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1alpha1.NodeTopologyTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1alpha1.PersistentPodStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1alpha1.PersistentPodStateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodContainerProbe"):
 		return &appsv1alpha1.PodContainerProbeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodProbe"):
@@ -103,6 +137,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.PodProbeMarkerStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeStatus"):
 		return &appsv1alpha1.PodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1alpha1.PreferredTopologyTermApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProbeMarkerPolicy"):
 		return &appsv1alpha1.ProbeMarkerPolicyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
@@ -115,10 +151,26 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.ReloadSidecarOptionsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarSetRef"):
 		return &appsv1alpha1.ReloadSidecarSetRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1alpha1.ResourceDistributionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1alpha1.ResourceDistributionConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1alpha1.ResourceDistributionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1alpha1.ResourceDistributionStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1alpha1.ResourceDistributionTargetsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSet"):
 		return &appsv1alpha1.SidecarSetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
 		return &appsv1alpha1.SidecarSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1alpha1.StatefulSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1alpha1.StatefulSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1alpha1.StatefulSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1alpha1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Subset"):
@@ -141,12 +193,46 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.UnitedDeploymentUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("UpdateStatus"):
 		return &appsv1alpha1.UpdateStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1alpha1.WorkloadSpreadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1alpha1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1alpha1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1alpha1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetCondition"):
+		return &appsv1alpha1.WorkloadSpreadSubsetConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1alpha1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
 		return &appsv1beta1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveWorkloadSpreadStrategy"):
+		return &appsv1beta1.AdaptiveWorkloadSpreadStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1beta1.AdvancedCronJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1beta1.AdvancedCronJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
+		return &appsv1beta1.AdvancedCronJobStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
 		return &appsv1beta1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1beta1.BroadcastJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobCompletionPolicy"):
+		return &appsv1beta1.BroadcastJobCompletionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobCondition"):
+		return &appsv1beta1.BroadcastJobConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobFailurePolicy"):
+		return &appsv1beta1.BroadcastJobFailurePolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
+		return &appsv1beta1.BroadcastJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobStatus"):
+		return &appsv1beta1.BroadcastJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobTemplateSpec"):
+		return &appsv1beta1.BroadcastJobTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1beta1.CloneSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetScaleStrategy"):
@@ -179,6 +265,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.ContainerRecreateRequestStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
 		return &appsv1beta1.ContainerRecreateRequestStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1beta1.CronJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1beta1.DaemonSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetScaleStrategy"):
+		return &appsv1beta1.DaemonSetScaleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1beta1.DaemonSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1beta1.DaemonSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetUpdateStrategy"):
+		return &appsv1beta1.DaemonSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1beta1.DeploymentTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("FailedImageStatus"):
@@ -189,6 +287,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.ImageListPullJobSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobStatus"):
 		return &appsv1beta1.ImageListPullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobTemplateSpec"):
+		return &appsv1beta1.ImageListPullJobTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJob"):
 		return &appsv1beta1.ImagePullJobApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
@@ -225,12 +325,40 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.NodeImageSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("NodeImageStatus"):
 		return &appsv1beta1.NodeImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1beta1.NodeTopologyTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodAnnotation"):
+		return &appsv1beta1.PersistentPodAnnotationApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1beta1.PersistentPodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1beta1.PersistentPodStateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateStatus"):
+		return &appsv1beta1.PersistentPodStateStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PodState"):
+		return &appsv1beta1.PodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1beta1.PreferredTopologyTermApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ProbeHandler"):
 		return &appsv1beta1.ProbeHandlerApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("PullPolicy"):
 		return &appsv1beta1.PullPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ReferenceObject"):
 		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1beta1.ResourceDistributionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1beta1.ResourceDistributionConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionNamespace"):
+		return &appsv1beta1.ResourceDistributionNamespaceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1beta1.ResourceDistributionSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1beta1.ResourceDistributionStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargetNamespaces"):
+		return &appsv1beta1.ResourceDistributionTargetNamespacesApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1beta1.ResourceDistributionTargetsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprLimits"):
 		return &appsv1beta1.ResourceExprLimitsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprRequests"):
@@ -241,6 +369,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.ResourcesPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateDaemonSet"):
+		return &appsv1beta1.RollingUpdateDaemonSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
 		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
@@ -267,6 +397,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.SidecarSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
 		return &appsv1beta1.SourceContainerNameSourceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1beta1.StatefulSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
 		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
@@ -275,6 +407,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.StatefulSetScaleStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
 		return &appsv1beta1.StatefulSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1beta1.StatefulSetStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1beta1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
@@ -285,6 +419,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.SubsetTemplateApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
 		return &appsv1beta1.SyncStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetFilter"):
+		return &appsv1beta1.TargetFilterApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &appsv1beta1.TargetReferenceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Topology"):
 		return &appsv1beta1.TopologyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("TransferEnvVar"):
@@ -311,8 +449,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.UpdatePriorityWeightTermApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UpdateScatterTerm"):
 		return &appsv1beta1.UpdateScatterTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
+		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):
 		return &appsv1beta1.VolumeClaimUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1beta1.WorkloadSpreadApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadScheduleStrategy"):
+		return &appsv1beta1.WorkloadSpreadScheduleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1beta1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1beta1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1beta1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1beta1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=fleet.kruise.io, Version=v1alpha1
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("ClusterShareStatus"):
@@ -349,6 +501,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationfleetv1alpha1.TargetReferenceApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("Trouble"):
 		return &applyconfigurationfleetv1alpha1.TroubleApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1alpha1
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetSpecApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1beta1
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetSpecApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetStatus"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetStatusApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &applyconfigurationpolicyv1beta1.TargetReferenceApplyConfiguration{}
 
 		// Group=rollouts.kruise.io, Version=v1alpha1
 	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchRelease"):

@@ -19,7 +19,12 @@ import (
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdaptiveUnitedDeploymentStrategy":               schema_flotilla_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJob":                                schema_flotilla_apis_apps_v1alpha1_AdvancedCronJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobList":                            schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobSpec":                            schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedStatefulSetTemplateSpec":                schema_flotilla_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJob":                                   schema_flotilla_apis_apps_v1alpha1_BroadcastJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJobList":                               schema_flotilla_apis_apps_v1alpha1_BroadcastJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSet":                                       schema_flotilla_apis_apps_v1alpha1_CloneSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetList":                                   schema_flotilla_apis_apps_v1alpha1_CloneSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetScaleStrategy":                          schema_flotilla_apis_apps_v1alpha1_CloneSetScaleStrategy(ref),
@@ -43,8 +48,19 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestSpec":                   schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStatus":                 schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStrategy":               schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CronJobTemplate":                                schema_flotilla_apis_apps_v1alpha1_CronJobTemplate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSet":                                      schema_flotilla_apis_apps_v1alpha1_DaemonSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetList":                                  schema_flotilla_apis_apps_v1alpha1_DaemonSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetSpec":                                  schema_flotilla_apis_apps_v1alpha1_DaemonSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetStatus":                                schema_flotilla_apis_apps_v1alpha1_DaemonSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DeploymentTemplateSpec":                         schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EffectPolicy":                                   schema_flotilla_apis_apps_v1alpha1_EffectPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralContainerTemplateSpec":                 schema_flotilla_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJob":                                   schema_flotilla_apis_apps_v1alpha1_EphemeralJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobCondition":                          schema_flotilla_apis_apps_v1alpha1_EphemeralJobCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobList":                               schema_flotilla_apis_apps_v1alpha1_EphemeralJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobSpec":                               schema_flotilla_apis_apps_v1alpha1_EphemeralJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobStatus":                             schema_flotilla_apis_apps_v1alpha1_EphemeralJobStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageListPullJob":                               schema_flotilla_apis_apps_v1alpha1_ImageListPullJob(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageListPullJobList":                           schema_flotilla_apis_apps_v1alpha1_ImageListPullJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImagePullJob":                                   schema_flotilla_apis_apps_v1alpha1_ImagePullJob(ref),
@@ -58,6 +74,10 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeList":                               schema_flotilla_apis_apps_v1alpha1_NodePodProbeList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeSpec":                               schema_flotilla_apis_apps_v1alpha1_NodePodProbeSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeStatus":                             schema_flotilla_apis_apps_v1alpha1_NodePodProbeStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm":                               schema_flotilla_apis_apps_v1alpha1_NodeTopologyTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodState":                             schema_flotilla_apis_apps_v1alpha1_PersistentPodState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateList":                         schema_flotilla_apis_apps_v1alpha1_PersistentPodStateList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateSpec":                         schema_flotilla_apis_apps_v1alpha1_PersistentPodStateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodContainerProbe":                              schema_flotilla_apis_apps_v1alpha1_PodContainerProbe(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbe":                                       schema_flotilla_apis_apps_v1alpha1_PodProbe(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarker":                                 schema_flotilla_apis_apps_v1alpha1_PodProbeMarker(ref),
@@ -65,15 +85,26 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerSpec":                             schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerStatus":                           schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeStatus":                                 schema_flotilla_apis_apps_v1alpha1_PodProbeStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PreferredTopologyTerm":                          schema_flotilla_apis_apps_v1alpha1_PreferredTopologyTerm(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ProbeMarkerPolicy":                              schema_flotilla_apis_apps_v1alpha1_ProbeMarkerPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReferenceObject":                                schema_flotilla_apis_apps_v1alpha1_ReferenceObject(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfig":                            schema_flotilla_apis_apps_v1alpha1_ReloadSidecarConfig(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfigMapRef":                      schema_flotilla_apis_apps_v1alpha1_ReloadSidecarConfigMapRef(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarOptions":                           schema_flotilla_apis_apps_v1alpha1_ReloadSidecarOptions(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarSetRef":                            schema_flotilla_apis_apps_v1alpha1_ReloadSidecarSetRef(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistribution":                           schema_flotilla_apis_apps_v1alpha1_ResourceDistribution(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionCondition":                  schema_flotilla_apis_apps_v1alpha1_ResourceDistributionCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionList":                       schema_flotilla_apis_apps_v1alpha1_ResourceDistributionList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionSpec":                       schema_flotilla_apis_apps_v1alpha1_ResourceDistributionSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionStatus":                     schema_flotilla_apis_apps_v1alpha1_ResourceDistributionStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionTargets":                    schema_flotilla_apis_apps_v1alpha1_ResourceDistributionTargets(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSet":                                     schema_flotilla_apis_apps_v1alpha1_SidecarSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSetList":                                 schema_flotilla_apis_apps_v1alpha1_SidecarSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSetSpec":                                 schema_flotilla_apis_apps_v1alpha1_SidecarSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSet":                                    schema_flotilla_apis_apps_v1alpha1_StatefulSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetList":                                schema_flotilla_apis_apps_v1alpha1_StatefulSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetSpec":                                schema_flotilla_apis_apps_v1alpha1_StatefulSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetStatus":                              schema_flotilla_apis_apps_v1alpha1_StatefulSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetTemplateSpec":                        schema_flotilla_apis_apps_v1alpha1_StatefulSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.Subset":                                         schema_flotilla_apis_apps_v1alpha1_Subset(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SubsetTemplate":                                 schema_flotilla_apis_apps_v1alpha1_SubsetTemplate(ref),
@@ -86,8 +117,28 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.UnitedDeploymentSubsetStatus":                   schema_flotilla_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.UnitedDeploymentUpdateStrategy":                 schema_flotilla_apis_apps_v1alpha1_UnitedDeploymentUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.UpdateStatus":                                   schema_flotilla_apis_apps_v1alpha1_UpdateStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpread":                                 schema_flotilla_apis_apps_v1alpha1_WorkloadSpread(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadList":                             schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSpec":                             schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadStatus":                           schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubset":                           schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubset(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetCondition":                  schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus":                     schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveUnitedDeploymentStrategy":                schema_flotilla_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveWorkloadSpreadStrategy":                  schema_flotilla_apis_apps_v1beta1_AdaptiveWorkloadSpreadStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJob":                                 schema_flotilla_apis_apps_v1beta1_AdvancedCronJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobList":                             schema_flotilla_apis_apps_v1beta1_AdvancedCronJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobSpec":                             schema_flotilla_apis_apps_v1beta1_AdvancedCronJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus":                           schema_flotilla_apis_apps_v1beta1_AdvancedCronJobStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedStatefulSetTemplateSpec":                 schema_flotilla_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJob":                                    schema_flotilla_apis_apps_v1beta1_BroadcastJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCompletionPolicy":                    schema_flotilla_apis_apps_v1beta1_BroadcastJobCompletionPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCondition":                           schema_flotilla_apis_apps_v1beta1_BroadcastJobCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobFailurePolicy":                       schema_flotilla_apis_apps_v1beta1_BroadcastJobFailurePolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobList":                                schema_flotilla_apis_apps_v1beta1_BroadcastJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec":                                schema_flotilla_apis_apps_v1beta1_BroadcastJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus":                              schema_flotilla_apis_apps_v1beta1_BroadcastJobStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec":                        schema_flotilla_apis_apps_v1beta1_BroadcastJobTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSet":                                        schema_flotilla_apis_apps_v1beta1_CloneSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetList":                                    schema_flotilla_apis_apps_v1beta1_CloneSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetScaleStrategy":                           schema_flotilla_apis_apps_v1beta1_CloneSetScaleStrategy(ref),
@@ -106,12 +157,20 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestSpec":                    schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStatus":                  schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStrategy":                schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CronJobTemplate":                                 schema_flotilla_apis_apps_v1beta1_CronJobTemplate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSet":                                       schema_flotilla_apis_apps_v1beta1_DaemonSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetList":                                   schema_flotilla_apis_apps_v1beta1_DaemonSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetScaleStrategy":                          schema_flotilla_apis_apps_v1beta1_DaemonSetScaleStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetSpec":                                   schema_flotilla_apis_apps_v1beta1_DaemonSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus":                                 schema_flotilla_apis_apps_v1beta1_DaemonSetStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy":                         schema_flotilla_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DeploymentTemplateSpec":                          schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus":                               schema_flotilla_apis_apps_v1beta1_FailedImageStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob":                                schema_flotilla_apis_apps_v1beta1_ImageListPullJob(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobList":                            schema_flotilla_apis_apps_v1beta1_ImageListPullJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec":                            schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus":                          schema_flotilla_apis_apps_v1beta1_ImageListPullJobStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec":                    schema_flotilla_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob":                                    schema_flotilla_apis_apps_v1beta1_ImagePullJob(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobList":                                schema_flotilla_apis_apps_v1beta1_ImagePullJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector":                        schema_flotilla_apis_apps_v1beta1_ImagePullJobNodeSelector(ref),
@@ -132,14 +191,31 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageList":                                   schema_flotilla_apis_apps_v1beta1_NodeImageList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageSpec":                                   schema_flotilla_apis_apps_v1beta1_NodeImageSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageStatus":                                 schema_flotilla_apis_apps_v1beta1_NodeImageStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm":                                schema_flotilla_apis_apps_v1beta1_NodeTopologyTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation":                         schema_flotilla_apis_apps_v1beta1_PersistentPodAnnotation(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodState":                              schema_flotilla_apis_apps_v1beta1_PersistentPodState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateList":                          schema_flotilla_apis_apps_v1beta1_PersistentPodStateList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateSpec":                          schema_flotilla_apis_apps_v1beta1_PersistentPodStateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus":                        schema_flotilla_apis_apps_v1beta1_PersistentPodStateStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PodState":                                        schema_flotilla_apis_apps_v1beta1_PodState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PreferredTopologyTerm":                           schema_flotilla_apis_apps_v1beta1_PreferredTopologyTerm(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ProbeHandler":                                    schema_flotilla_apis_apps_v1beta1_ProbeHandler(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy":                                      schema_flotilla_apis_apps_v1beta1_PullPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ReferenceObject":                                 schema_flotilla_apis_apps_v1beta1_ReferenceObject(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistribution":                            schema_flotilla_apis_apps_v1beta1_ResourceDistribution(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionCondition":                   schema_flotilla_apis_apps_v1beta1_ResourceDistributionCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionList":                        schema_flotilla_apis_apps_v1beta1_ResourceDistributionList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionNamespace":                   schema_flotilla_apis_apps_v1beta1_ResourceDistributionNamespace(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionSpec":                        schema_flotilla_apis_apps_v1beta1_ResourceDistributionSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionStatus":                      schema_flotilla_apis_apps_v1beta1_ResourceDistributionStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces":            schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargetNamespaces(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargets":                     schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargets(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprLimits":                              schema_flotilla_apis_apps_v1beta1_ResourceExprLimits(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprRequests":                            schema_flotilla_apis_apps_v1beta1_ResourceExprRequests(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesExpr":                                   schema_flotilla_apis_apps_v1beta1_ResourcesExpr(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesPolicy":                                 schema_flotilla_apis_apps_v1beta1_ResourcesPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateCloneSetStrategy":                   schema_flotilla_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateDaemonSet":                          schema_flotilla_apis_apps_v1beta1_RollingUpdateDaemonSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateStatefulSetStrategy":                schema_flotilla_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerHashes":                          schema_flotilla_apis_apps_v1beta1_RuntimeContainerHashes(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMeta":                            schema_flotilla_apis_apps_v1beta1_RuntimeContainerMeta(ref),
@@ -160,15 +236,20 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy":                        schema_flotilla_apis_apps_v1beta1_SidecarSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpgradeSpec":                           schema_flotilla_apis_apps_v1beta1_SidecarSetUpgradeSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SourceContainerNameSource":                       schema_flotilla_apis_apps_v1beta1_SourceContainerNameSource(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSet":                                     schema_flotilla_apis_apps_v1beta1_StatefulSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetList":                                 schema_flotilla_apis_apps_v1beta1_StatefulSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetOrdinals":                             schema_flotilla_apis_apps_v1beta1_StatefulSetOrdinals(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy": schema_flotilla_apis_apps_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetScaleStrategy":                        schema_flotilla_apis_apps_v1beta1_StatefulSetScaleStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec":                                 schema_flotilla_apis_apps_v1beta1_StatefulSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetStatus":                               schema_flotilla_apis_apps_v1beta1_StatefulSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetTemplateSpec":                         schema_flotilla_apis_apps_v1beta1_StatefulSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy":                       schema_flotilla_apis_apps_v1beta1_StatefulSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Subset":                                          schema_flotilla_apis_apps_v1beta1_Subset(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SubsetTemplate":                                  schema_flotilla_apis_apps_v1beta1_SubsetTemplate(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SyncStatus":                                      schema_flotilla_apis_apps_v1beta1_SyncStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter":                                    schema_flotilla_apis_apps_v1beta1_TargetFilter(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference":                                 schema_flotilla_apis_apps_v1beta1_TargetReference(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Topology":                                        schema_flotilla_apis_apps_v1beta1_Topology(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TransferEnvVar":                                  schema_flotilla_apis_apps_v1beta1_TransferEnvVar(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UnitedDeployment":                                schema_flotilla_apis_apps_v1beta1_UnitedDeployment(ref),
@@ -183,7 +264,15 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy":                          schema_flotilla_apis_apps_v1beta1_UpdatePriorityStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityWeightTerm":                        schema_flotilla_apis_apps_v1beta1_UpdatePriorityWeightTerm(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm":                               schema_flotilla_apis_apps_v1beta1_UpdateScatterTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimStatus":                               schema_flotilla_apis_apps_v1beta1_VolumeClaimStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimUpdateStrategy":                       schema_flotilla_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpread":                                  schema_flotilla_apis_apps_v1beta1_WorkloadSpread(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadList":                              schema_flotilla_apis_apps_v1beta1_WorkloadSpreadList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy":                  schema_flotilla_apis_apps_v1beta1_WorkloadSpreadScheduleStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSpec":                              schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadStatus":                            schema_flotilla_apis_apps_v1beta1_WorkloadSpreadStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubset":                            schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubset(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus":                      schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.ClusterShareStatus":                            schema_flotilla_apis_fleet_v1alpha1_ClusterShareStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.ClusterWeight":                                 schema_flotilla_apis_fleet_v1alpha1_ClusterWeight(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Division":                                      schema_flotilla_apis_fleet_v1alpha1_Division(ref),
@@ -203,6 +292,14 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetReplicas":                                schema_flotilla_apis_fleet_v1alpha1_SubsetReplicas(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.TargetReference":                               schema_flotilla_apis_fleet_v1alpha1_TargetReference(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Trouble":                                       schema_flotilla_apis_fleet_v1alpha1_Trouble(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudget":                         schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudget(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetList":                     schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetSpec":                     schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudget":                          schema_flotilla_apis_policy_v1beta1_PodUnavailableBudget(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetList":                      schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetSpec":                      schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus":                    schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference":                               schema_flotilla_apis_policy_v1beta1_TargetReference(ref),
 		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchRelease":                               schema_flotilla_apis_rollouts_v1alpha1_BatchRelease(ref),
 		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseList":                           schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseList(ref),
 		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseSpec":                           schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseSpec(ref),
@@ -357,6 +454,174 @@ func schema_flotilla_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref com
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_AdvancedCronJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJob makes a Job, a BroadcastJob or an ImageListPullJob whenever its schedule says.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobList is a list of AdvancedCronJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobSpec is what an AdvancedCronJob should do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"schedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedule says when to run: five fields as in cron, or a descriptor such as @daily.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeZone is the IANA name of the time zone that schedule speaks of. Unset means the time zone of the controller. Not together with a TZ= in schedule.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startingDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startingDeadlineSeconds is how late a run may start. Seconds; unset means however late.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"concurrencyPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "concurrencyPolicy is Allow (default), Forbid or Replace.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops new runs. Those under way go on. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"successfulJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "successfulJobsHistoryLimit is how many jobs that ended well are kept. Default 3.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failedJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the job that each run makes: exactly one of its fields is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CronJobTemplate"),
+						},
+					},
+				},
+				Required: []string{"schedule", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CronJobTemplate"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -384,6 +649,101 @@ func schema_flotilla_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref comm
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_BroadcastJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJob runs a pod to its end on every node that fits, once or on every node to come.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_BroadcastJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobList is a list of BroadcastJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJob", v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -1721,6 +2081,293 @@ func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStrategy(ref com
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_CronJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CronJobTemplate is the job that each run makes: exactly one field is set. The third kind that v1beta1 knows, imageListPullJobTemplate, is kept in an annotation of objects read in this version.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"jobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "jobTemplate makes native Jobs. Immutable.",
+							Ref:         ref("k8s.io/api/batch/v1.JobTemplateSpec"),
+						},
+					},
+					"broadcastJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "broadcastJobTemplate makes BroadcastJobs. Immutable.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec", "k8s.io/api/batch/v1.JobTemplateSpec"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSet runs one pod on every node that fits, and updates them node by node.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetList is a list of DaemonSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetSpec is what an Advanced DaemonSet should be. v1beta1's scaleStrategy.partitionedScaling is annotation daemonset.kruise.io/progressive-create-pod here.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the pods of this set. Immutable; must match the template's labels.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods; every node that fits it gets one. Stored as it is sent, without defaults.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how pods get a new template. Its rollingUpdateType may also be Surging.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy"),
+						},
+					},
+					"minReadySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReadySeconds is how long a pod is ready before it counts as available. Seconds, default 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"burstReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "burstReplicas caps the pods created, and the pods deleted, in one pass. Percent of the nodes that should run a pod, rounded down. Default 250.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many superseded revisions are kept. Default 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"lifecycle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lifecycle hooks: preDelete only. inPlaceUpdate is refused, preNormal has no effect.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle"),
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetStatus is what was seen of an Advanced DaemonSet. All numbers count nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"currentNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentNumberScheduled counts nodes that should run a pod and have at least one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberMisscheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberMisscheduled counts nodes that should run no pod and have one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredNumberScheduled counts nodes that should run a pod.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberReady": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberReady counts nodes that should run a pod and have a ready one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"updatedNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedNumberScheduled counts nodes whose pod is of the newest revision.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberAvailable counts nodes whose pod is available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberUnavailable counts nodes that should run a pod and have no available one.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"daemonSetHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "daemonSetHash is the short hash of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1776,6 +2423,338 @@ func schema_flotilla_apis_apps_v1alpha1_EffectPolicy(ref common.ReferenceCallbac
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetPostHook"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralContainerTemplateSpec holds the containers that pods get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"ephemeralContainers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ephemeralContainers that each pod gets. imagePullPolicy and terminationMessagePolicy are not defaulted and have to be set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.EphemeralContainer"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"ephemeralContainers"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.EphemeralContainer"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJob puts ephemeral containers into running pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobCondition is one observation about an EphemeralJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the condition was last looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one CamelCase word for programs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobList is a list of EphemeralJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobSpec says which ephemeral containers go into which pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects pods of the job's namespace.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is how many pods get the containers. Unset means all that are selected.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many pods are worked on at a time. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template holds the containers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralContainerTemplateSpec"),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops new containers. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long the job may run before it fails. Seconds from its start; unset means no bound.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long the job is kept once it ended. Seconds, default 1800.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralContainerTemplateSpec", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobStatus is what was seen of an EphemeralJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the job.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobCondition"),
+									},
+								},
+							},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first worked on.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job ended, well or not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Waiting, Running, Paused, Unknown, Succeeded, Failed or Error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"match": {
+						SchemaProps: spec.SchemaProps{
+							Description: "match counts the pods that get the containers.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"running": {
+						SchemaProps: spec.SchemaProps{
+							Description: "running counts pods in which they run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts pods in which they ended well.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"waiting": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waiting counts pods in which they wait to start.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts pods in which one failed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobCondition", v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -2332,6 +3311,191 @@ func schema_flotilla_apis_apps_v1alpha1_NodePodProbeStatus(ref common.ReferenceC
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_NodeTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeTopologyTerm lists labels of nodes that a pod comes back to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeTopologyKeys": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeTopologyKeys are keys of node labels.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"nodeTopologyKeys"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PersistentPodState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodState remembers where the pods of a workload ran and sends them there again.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PersistentPodStateList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateList is a list of PersistentPodStates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodState"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodState", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateSpec says what is remembered of the pods of a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload: a StatefulSet of apps or apps.kruise.io, or a kind that the administrator allowed. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"persistentPodAnnotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodAnnotations are annotations of the pods to remember.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation"),
+									},
+								},
+							},
+						},
+					},
+					"requiredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredPersistentTopology makes a pod that comes again run where the one before ran.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm"),
+						},
+					},
+					"preferredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredPersistentTopology makes a pod that comes again rather run where the one before ran.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PreferredTopologyTerm"),
+									},
+								},
+							},
+						},
+					},
+					"persistentPodStateRetentionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodStateRetentionPolicy is WhenScaled (default) or WhenDeleted.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"targetRef"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PreferredTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2681,6 +3845,37 @@ func schema_flotilla_apis_apps_v1alpha1_PodProbeStatus(ref common.ReferenceCallb
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_PreferredTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PreferredTopologyTerm is a preference for nodes by their labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"weight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "weight of the preference, as in node affinity: 1 to 100.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"preference": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preference lists the labels.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm"),
+						},
+					},
+				},
+				Required: []string{"weight", "preference"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_ProbeMarkerPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2914,6 +4109,287 @@ func schema_flotilla_apis_apps_v1alpha1_ReloadSidecarSetRef(ref common.Reference
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistribution(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistribution copies one Secret or ConfigMap into many namespaces and keeps the copies alike.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionCondition says which namespaces have one kind of trouble.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is Succeeded, or the text of the last error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failedNamespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedNamespace lists the namespaces that have this trouble.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionList is a list of ResourceDistributions.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistribution"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistribution", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionSpec says what is copied, and where to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource is the Secret or ConfigMap to copy, with apiVersion, kind and metadata. Its apiVersion, kind and name are immutable; its namespace is ignored.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are the namespaces that get a copy. kube-system and kube-public never do.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionTargets"),
+						},
+					},
+				},
+				Required: []string{"resource", "targets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionTargets", runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionStatus is what was seen of a ResourceDistribution.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the namespaces that should have a copy.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts those that have one as it should be.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the others.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: one for each way to fail.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionCondition"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionCondition"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionTargets(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionTargets are the namespaces that get a copy: all, or those listed together with those selected; always without the excluded ones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"allNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allNamespaces takes in every namespace, whatever the other fields select. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"excludedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "excludedNamespaces are left out, whatever the other fields say.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"includedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "includedNamespaces are taken in by name, whether they exist or not.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"namespaceLabelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceLabelSelector takes in namespaces by their labels. Empty selects none.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_SidecarSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3126,6 +4602,281 @@ func schema_flotilla_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallb
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectionStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchPodMetadata", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy", "k8s.io/api/core/v1.LocalObjectReference", "k8s.io/api/core/v1.Volume", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSet runs pods that each have an ordinal, a name that stays, and claims of their own, and updates them in place or by recreation.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetList is a list of StatefulSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetSpec is what an Advanced StatefulSet should be. What v1beta1 knows beyond it is kept in an annotation of objects read in this version.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the number of pods wanted. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the pods of this set. Immutable; must match the template's labels.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"volumeClaimTemplates": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeClaimTemplates: one claim of each per ordinal.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.PersistentVolumeClaim"),
+									},
+								},
+							},
+						},
+					},
+					"serviceName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serviceName is the headless service of the set. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"podManagementPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podManagementPolicy is OrderedReady (default) or Parallel. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how pods get a new template.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy"),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many superseded revisions are kept. Default 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy", "k8s.io/api/core/v1.PersistentVolumeClaim", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetStatus is what was seen of an Advanced StatefulSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the pods that exist.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas counts the pods that run and are ready.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas counts pods ready for minReadySeconds with no lifecycle step under way.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentReplicas counts pods of the current revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts pods of the update revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentRevision is the name of the last revision that was rolled out in full.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the name of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"labelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labelSelector is the selector as a string, for the scale subresource.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"},
 	}
 }
 
@@ -3745,6 +5496,404 @@ func schema_flotilla_apis_apps_v1alpha1_UpdateStatus(ref common.ReferenceCallbac
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpread(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpread spreads the pods of an existing workload over domains as they are created.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadList is a list of WorkloadSpreads.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpread"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpread", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSpec is how the pods of a workload should be spread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are spread. Only the version in apiVersion can be changed.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"targetFilter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetFilter takes in only some pods of the workload.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter"),
+						},
+					},
+					"subsets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsets in the order in which they are filled; they are emptied from the last.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubset"),
+									},
+								},
+							},
+						},
+					},
+					"scheduleStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scheduleStrategy is Fixed (default) or Adaptive.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy"),
+						},
+					},
+				},
+				Required: []string{"targetRef", "subsets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubset", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadStatus is what was seen of a WorkloadSpread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"subsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsetStatuses over all versions of the pods, in the order of the subsets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus"),
+									},
+								},
+							},
+						},
+					},
+					"versionedSubsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "versionedSubsetStatuses for each version of the pods: the books that pod admission goes by.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type: []string{"array"},
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus"),
+												},
+											},
+										},
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubset is one domain: where its pods run, how many, and what else they get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset, unique among them.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"requiredNodeSelectorTerm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredNodeSelectorTerm says on which nodes its pods may run; it is added to the pod's own terms.",
+							Ref:         ref("k8s.io/api/core/v1.NodeSelectorTerm"),
+						},
+					},
+					"preferredNodeSelectorTerms": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredNodeSelectorTerms say on which nodes its pods should rather run. Weights are 1 to 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.PreferredSchedulingTerm"),
+									},
+								},
+							},
+						},
+					},
+					"tolerations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tolerations its pods get besides their own.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.Toleration"),
+									},
+								},
+							},
+						},
+					},
+					"maxReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxReplicas is how many pods the subset takes. A number, or a percentage of the workload's replicas rounded up; all subsets use the same form. Unset means no bound.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"patch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patch is a strategic merge patch on the pods of this subset.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.NodeSelectorTerm", "k8s.io/api/core/v1.PreferredSchedulingTerm", "k8s.io/api/core/v1.Toleration", runtime.RawExtension{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubsetCondition is one observation about a subset.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition: Schedulable.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one CamelCase word for programs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubsetStatus is what was seen of one subset.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the active pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the subset: Schedulable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetCondition"),
+									},
+								},
+							},
+						},
+					},
+					"missingReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "missingReplicas is how many more pods the subset takes; -1 means any number.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"creatingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "creatingPods are pods let in and not yet seen, by name or by the UID in their annotation, with the time they were let in. Forgotten after 30 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"deletingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletingPods are pods whose deletion was let through and not yet seen, by name, with the time. Forgotten after 15 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetCondition", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3779,6 +5928,242 @@ func schema_flotilla_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref comm
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_AdaptiveWorkloadSpreadStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdaptiveWorkloadSpreadStrategy tunes type Adaptive.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"disableSimulationSchedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disableSimulationSchedule has no effect: scheduling is not simulated. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"rescheduleCriticalSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rescheduleCriticalSeconds is how long a pod may be unschedulable before it is deleted and its subset avoided for five minutes. Seconds; unset or 0 means for ever. With n subsets at most 295/(n-1), with one subset 2147483647.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJob makes a Job, a BroadcastJob or an ImageListPullJob whenever its schedule says.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobList is a list of AdvancedCronJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobSpec is what an AdvancedCronJob should do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"schedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedule says when to run: five fields as in cron, or a descriptor such as @daily.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeZone is the IANA name of the time zone that schedule speaks of. Unset means the time zone of the controller. Not together with a TZ= in schedule.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startingDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startingDeadlineSeconds is how late a run may start. Seconds; unset means however late.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"concurrencyPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "concurrencyPolicy is Allow, Forbid or Replace. Default Allow; Replace with imageListPullJobTemplate, where Allow is refused.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops new runs. Those under way go on. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"successfulJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "successfulJobsHistoryLimit is how many jobs that ended well are kept. Default 3.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failedJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the job that each run makes: exactly one of its fields is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CronJobTemplate"),
+						},
+					},
+				},
+				Required: []string{"schedule", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CronJobTemplate"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobStatus is what was seen of an AdvancedCronJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Job, BroadcastJob or ImageListPullJob.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active refers to the jobs that are not done.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ObjectReference"),
+									},
+								},
+							},
+						},
+					},
+					"lastScheduleTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastScheduleTime is when the newest run was due.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.ObjectReference", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3806,6 +6191,378 @@ func schema_flotilla_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref commo
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJob runs a pod to its end on every node that fits, once or on every node to come.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobCompletionPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobCompletionPolicy says when a job ends and what becomes of it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Always (default) or Never.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long the job may run before it fails. Seconds from its start; unset means no bound. Type Always only.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long the job is kept once it ended. Seconds; unset means for ever. Type Always only.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobCondition is one observation about a BroadcastJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Complete or Failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the condition was last looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one word for programs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobFailurePolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobFailurePolicy says what a failed pod means for the job.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is FailFast (default), Continue or Pause.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"restartLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartLimit is how often the containers of a pod may restart, added up, before the pod counts as failed. Default 0; for restartPolicy OnFailure only.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobList is a list of BroadcastJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobSpec is what a BroadcastJob should do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism caps the pods that run at a time. Percent of the nodes that fit, rounded up. Default 2147483647: all at once.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods; every node that fits it gets one. restartPolicy must be Never or OnFailure.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCompletionPolicy"),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops the creation of pods. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"failurePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failurePolicy says what a failed pod means for the job.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobFailurePolicy"),
+						},
+					},
+				},
+				Required: []string{"template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobFailurePolicy", "k8s.io/api/core/v1.PodTemplateSpec", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobStatus is what was seen of a BroadcastJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the job.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCondition"),
+									},
+								},
+							},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first worked on.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job ended, well or not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active counts the pods that run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the pods that ended well.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the pods that failed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the nodes that should run a pod.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is running, paused, completed or failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCondition", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobTemplateSpec is a BroadcastJob without its name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata of the jobs: labels and annotations.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the jobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec", v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -4771,6 +7528,353 @@ func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStrategy(ref comm
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_CronJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CronJobTemplate is the job that each run makes: exactly one field is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"jobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "jobTemplate makes native Jobs. Immutable.",
+							Ref:         ref("k8s.io/api/batch/v1.JobTemplateSpec"),
+						},
+					},
+					"broadcastJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "broadcastJobTemplate makes BroadcastJobs. Immutable.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec"),
+						},
+					},
+					"imageListPullJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imageListPullJobTemplate makes ImageListPullJobs.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec", "k8s.io/api/batch/v1.JobTemplateSpec"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSet runs one pod on every node that fits, and updates them node by node.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetList is a list of DaemonSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetScaleStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetScaleStrategy tunes how pods are added.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"partitionedScaling": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partitionedScaling lets rollingUpdate.partition hold back the creation of pods as well: no more nodes get a first pod than the partition lets be updated. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetSpec is what an Advanced DaemonSet should be.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the pods of this set. Immutable; must match the template's labels.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods; every node that fits it gets one. Stored as it is sent, without defaults.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how pods get a new template.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy"),
+						},
+					},
+					"minReadySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReadySeconds is how long a pod is ready before it counts as available. Seconds, default 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"burstReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "burstReplicas caps the pods created, and the pods deleted, in one pass. Percent of the nodes that should run a pod, rounded down. Default 250.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many superseded revisions are kept. Default 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"lifecycle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lifecycle hooks: preDelete only. inPlaceUpdate is refused, preNormal has no effect.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle"),
+						},
+					},
+					"scaleStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scaleStrategy tunes how pods are added.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetScaleStrategy"),
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetScaleStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetStatus is what was seen of an Advanced DaemonSet. All numbers count nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"currentNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentNumberScheduled counts nodes that should run a pod and have at least one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberMisscheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberMisscheduled counts nodes that should run no pod and have one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredNumberScheduled counts nodes that should run a pod.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberReady": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberReady counts nodes that should run a pod and have a ready one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"updatedNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedNumberScheduled counts nodes whose pod is of the newest revision.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberAvailable counts nodes whose pod is available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberUnavailable counts nodes that should run a pod and have no available one.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the short hash of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetUpdateStrategy says how pods get a new template.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is RollingUpdate (default) or OnDelete.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"rollingUpdate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingUpdate tunes type RollingUpdate.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateDaemonSet"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateDaemonSet"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -5084,6 +8188,35 @@ func schema_flotilla_apis_apps_v1beta1_ImageListPullJobStatus(ref common.Referen
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobTemplateSpec is an ImageListPullJob without its name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata of the jobs: labels and annotations.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the jobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec", v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -6124,6 +9257,331 @@ func schema_flotilla_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallb
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_NodeTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeTopologyTerm lists labels of nodes that a pod comes back to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"keys": {
+						SchemaProps: spec.SchemaProps{
+							Description: "keys of node labels.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"keys"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodAnnotation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodAnnotation is one annotation to remember.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key of the annotation.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"key"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodState remembers where the pods of a workload ran and sends them there again.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodStateList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateList is a list of PersistentPodStates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodState"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodState", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateSpec says what is remembered of the pods of a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload: a StatefulSet of apps or apps.kruise.io, or a kind that the administrator allowed. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"persistentPodAnnotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodAnnotations are annotations of the pods to remember.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation"),
+									},
+								},
+							},
+						},
+					},
+					"requiredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredPersistentTopology makes a pod that comes again run where the one before ran.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm"),
+						},
+					},
+					"preferredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredPersistentTopology makes a pod that comes again rather run where the one before ran.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PreferredTopologyTerm"),
+									},
+								},
+							},
+						},
+					},
+					"persistentPodStateRetentionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodStateRetentionPolicy is WhenScaled (default) or WhenDeleted.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"targetRef"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PreferredTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodStateStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateStatus is what is remembered.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"podStates": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podStates is what is remembered of each pod, by its name.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PodState"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PodState"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PodState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodState is what is remembered of one pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeName is the node it last ran on.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"nodeTopologyLabels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeTopologyLabels are the labels of that node that spec asks for.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations are the annotations of the pod that spec asks for.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PreferredTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PreferredTopologyTerm is a preference for nodes by their labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"weight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "weight of the preference, as in node affinity: 1 to 100.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"preference": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preference lists the labels.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm"),
+						},
+					},
+				},
+				Required: []string{"weight", "preference"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_ProbeHandler(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -6215,6 +9673,341 @@ func schema_flotilla_apis_apps_v1beta1_ReferenceObject(ref common.ReferenceCallb
 				},
 			},
 		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistribution(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistribution copies one Secret or ConfigMap into many namespaces and keeps the copies alike.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionCondition says which namespaces have one kind of trouble.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is Succeeded, or the text of the last error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedNamespaces are the namespaces that have this trouble.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionList is a list of ResourceDistributions.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistribution"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistribution", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionNamespace(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionNamespace is one namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the namespace.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionSpec says what is copied, and where to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource is the Secret or ConfigMap to copy, with apiVersion, kind and metadata. Its apiVersion, kind and name are immutable; its namespace is ignored.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are the namespaces that get a copy. kube-system and kube-public never do.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargets"),
+						},
+					},
+				},
+				Required: []string{"resource", "targets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargets", runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionStatus is what was seen of a ResourceDistribution.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the namespaces that should have a copy.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts those that have one as it should be.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the others.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: one for each way to fail.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionCondition"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionCondition"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargetNamespaces(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionTargetNamespaces lists namespaces.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"list": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "list of namespaces.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionNamespace"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionNamespace"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargets(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionTargets are the namespaces that get a copy: all, or those listed together with those selected; always without the excluded ones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"allNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allNamespaces takes in every namespace, whatever the other fields select. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"excludedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "excludedNamespaces are left out, whatever the other fields say.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"includedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "includedNamespaces are taken in by name, whether they exist or not.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceSelector takes in namespaces by their labels. Empty selects none.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces", v1.LabelSelector{}.OpenAPIModelName()},
 	}
 }
 
@@ -6406,6 +10199,59 @@ func schema_flotilla_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_RollingUpdateDaemonSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RollingUpdateDaemonSet tunes a rolling update.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rollingUpdateType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingUpdateType is Standard (default) or InPlaceIfPossible.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many nodes may be without an available pod during the update. Percent of the nodes that should run one, rounded up, at most 100%. Default 1, unless maxSurge is set; then 0. Zero only together with a maxSurge above zero, and not above zero together with it.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxSurge": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxSurge is how many nodes may have a second pod during the update: the new pod is available before the old one goes. Percent of the nodes that should run one, rounded up, at most 100%. Default 0; zero with type InPlaceIfPossible.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the nodes whose pods may be updated. Unset means all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"partition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partition is how many nodes keep the old revision. Percent of the nodes that should run a pod, rounded down. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops updates. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
 	}
 }
 
@@ -7609,6 +11455,101 @@ func schema_flotilla_apis_apps_v1beta1_SourceContainerNameSource(ref common.Refe
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_StatefulSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSet runs pods that each have an ordinal, a name that stays, and claims of their own, and updates them in place or by recreation.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_StatefulSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetList is a list of StatefulSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_StatefulSetOrdinals(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -7795,6 +11736,136 @@ func schema_flotilla_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallb
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetOrdinals", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetScaleStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimUpdateStrategy", "k8s.io/api/core/v1.PersistentVolumeClaim", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetStatus is what was seen of an Advanced StatefulSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the pods that exist.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas counts the pods that run and are ready.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas counts pods ready for minReadySeconds with no lifecycle step under way.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentReplicas counts pods of the current revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts pods of the update revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReadyReplicas counts ready pods of the update revision.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedAvailableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedAvailableReplicas counts available pods of the update revision.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentRevision is the name of the last revision that was rolled out in full.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the name of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"labelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labelSelector is the selector as a string, for the scale subresource.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"volumeClaims": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeClaims says, for each claim template, how many claims are as it asks.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimStatus"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimStatus"},
 	}
 }
 
@@ -7995,6 +12066,79 @@ func schema_flotilla_apis_apps_v1beta1_SyncStatus(ref common.ReferenceCallback) 
 		},
 		Dependencies: []string{
 			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_TargetFilter(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetFilter takes in only some pods of a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the pods that are taken in. Unset means all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"replicasPathList": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicasPathList are the paths of the workload whose numbers, added up, are how many pods are taken in: dotted, with indexes for lists (spec.roles.0.replicas). Unset means the workload's replicas.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_TargetReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetReference names an object of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and version of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiVersion", "kind", "name"},
+			},
+		},
 	}
 }
 
@@ -8622,6 +12766,43 @@ func schema_flotilla_apis_apps_v1beta1_UpdateScatterTerm(ref common.ReferenceCal
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_VolumeClaimStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VolumeClaimStatus says how many claims are as one claim template asks. Claims without a pod do not count.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"volumeClaimName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeClaimName is the name of the claim template.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"compatibleReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "compatibleReplicas counts claims of the template's class and access modes that ask for at least as much storage.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"compatibleReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "compatibleReadyReplicas counts those of them that have got the storage they ask for.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -8639,6 +12820,391 @@ func schema_flotilla_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref common.Refe
 				},
 			},
 		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpread(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpread spreads the pods of an existing workload over domains as they are created.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadList is a list of WorkloadSpreads.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpread"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpread", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadScheduleStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadScheduleStrategy says whether pods leave subsets that cannot schedule them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Fixed (default) or Adaptive.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"adaptive": {
+						SchemaProps: spec.SchemaProps{
+							Description: "adaptive tunes type Adaptive.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveWorkloadSpreadStrategy"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveWorkloadSpreadStrategy"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSpec is how the pods of a workload should be spread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are spread. Only the version in apiVersion can be changed.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"targetFilter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetFilter takes in only some pods of the workload.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter"),
+						},
+					},
+					"subsets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsets in the order in which they are filled; they are emptied from the last.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubset"),
+									},
+								},
+							},
+						},
+					},
+					"scheduleStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scheduleStrategy is Fixed (default) or Adaptive.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy"),
+						},
+					},
+				},
+				Required: []string{"targetRef", "subsets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubset"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadStatus is what was seen of a WorkloadSpread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"subsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsetStatuses over all versions of the pods, in the order of the subsets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus"),
+									},
+								},
+							},
+						},
+					},
+					"versionedSubsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "versionedSubsetStatuses for each version of the pods: the books that pod admission goes by.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type: []string{"array"},
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus"),
+												},
+											},
+										},
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubset is one domain: where its pods run, how many, and what else they get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset, unique among them.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"requiredNodeSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredNodeSelector says on which nodes its pods may run; it is added to the pod's own terms.",
+							Ref:         ref("k8s.io/api/core/v1.NodeSelectorTerm"),
+						},
+					},
+					"preferredNodeSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredNodeSelector says on which nodes its pods should rather run. Weights are 1 to 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.PreferredSchedulingTerm"),
+									},
+								},
+							},
+						},
+					},
+					"tolerations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tolerations its pods get besides their own.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.Toleration"),
+									},
+								},
+							},
+						},
+					},
+					"maxReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxReplicas is how many pods the subset takes. A number, or a percentage of the workload's replicas rounded up; all subsets use the same form. Unset means no bound.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"patch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patch is a strategic merge patch on the pods of this subset.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.NodeSelectorTerm", "k8s.io/api/core/v1.PreferredSchedulingTerm", "k8s.io/api/core/v1.Toleration", runtime.RawExtension{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubsetStatus is what was seen of one subset.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the active pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the subset: Schedulable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"missingReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "missingReplicas is how many more pods the subset takes; -1 means any number.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"creatingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "creatingPods are pods let in and not yet seen, by name or by the UID in their annotation, with the time they were let in. Forgotten after 30 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"deletingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletingPods are pods whose deletion was let through and not yet seen, by name, with the time. Forgotten after 15 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -9702,6 +14268,417 @@ func schema_flotilla_apis_fleet_v1alpha1_Trouble(ref common.ReferenceCallback) c
 					},
 				},
 				Required: []string{"reason"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudget bounds how many pods may be made unavailable at a time, by whatever means: deletion, eviction, in-place update or a label.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetSpec", "github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetList is a list of PodUnavailableBudgets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudget"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudget", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetSpec says which pods are protected, and how far. v1beta1's protectOperations and protectTotalReplicas are annotations here: see PodUnavailableBudgetProtectOperationsKey and PodUnavailableBudgetProtectTotalReplicasKey in v1beta1.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the pods that are protected. Immutable; not together with targetRef.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are protected. Immutable; not together with selector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference"),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many of the pods may be unavailable. Percent of the expected pods, rounded up, at most 100%. Not together with minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"minAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minAvailable is how many of the pods must stay available. Percent of the expected pods, rounded up, at most 100%. Not together with maxUnavailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudget bounds how many pods may be made unavailable at a time, by whatever means: deletion, eviction, in-place update or a label.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetSpec", "github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetList is a list of PodUnavailableBudgets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudget"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudget", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetSpec says which pods are protected, and how far.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the pods that are protected. Immutable; not together with targetRef.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are protected. Immutable; not together with selector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference"),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many of the pods may be unavailable. Percent of the expected pods, rounded up, at most 100%. Not together with minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"minAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minAvailable is how many of the pods must stay available. Percent of the expected pods, rounded up, at most 100%. Not together with maxUnavailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"protectOperations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "protectOperations are the operations that the budget bounds. Empty means DELETE, UPDATE and EVICT.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"protectTotalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "protectTotalReplicas is how many pods are expected, in place of the replicas of their workloads. At least 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ignoredPodSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ignoredPodSelector selects pods that are not protected after all. Must not be empty.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetStatus is what was seen of a PodUnavailableBudget: the books that pod admission goes by.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"disruptedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disruptedPods are pods whose deletion or eviction was let through and not yet seen, by name, with the time. Forgotten after 20 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailablePods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailablePods are pods whose change was let through and not yet seen, by name, with the time. Forgotten after 10 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailableAllowed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailableAllowed is how many more pods may be made unavailable now.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAvailable counts the pods that are available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredAvailable is how many pods must stay available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"totalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "totalReplicas is how many pods are expected.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_TargetReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetReference names a workload of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and version of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
 			},
 		},
 	}

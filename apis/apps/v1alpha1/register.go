@@ -34,7 +34,14 @@ func Kind(kind string) schema.GroupVersionKind { return SchemeGroupVersion.WithK
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
+		&AdvancedCronJob{}, &AdvancedCronJobList{},
+		&BroadcastJob{}, &BroadcastJobList{},
 		&CloneSet{}, &CloneSetList{},
+		&DaemonSet{}, &DaemonSetList{},
+		&EphemeralJob{}, &EphemeralJobList{},
+		&PersistentPodState{}, &PersistentPodStateList{},
+		&ResourceDistribution{}, &ResourceDistributionList{},
+		&StatefulSet{}, &StatefulSetList{},
 		&UnitedDeployment{}, &UnitedDeploymentList{},
 		&SidecarSet{}, &SidecarSetList{},
 		&ContainerRecreateRequest{}, &ContainerRecreateRequestList{},
@@ -44,6 +51,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&NodePodProbe{}, &NodePodProbeList{},
 		&PodProbeMarker{}, &PodProbeMarkerList{},
 		&ConfigMapSet{}, &ConfigMapSetList{},
+		&WorkloadSpread{}, &WorkloadSpreadList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

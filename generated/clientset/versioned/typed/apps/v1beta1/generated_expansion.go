@@ -5,9 +5,15 @@
 
 package v1beta1
 
+type AdvancedCronJobExpansion interface{}
+
+type BroadcastJobExpansion interface{}
+
 type CloneSetExpansion interface{}
 
 type ContainerRecreateRequestExpansion interface{}
+
+type DaemonSetExpansion interface{}
 
 type ImageListPullJobExpansion interface{}
 
@@ -15,6 +21,14 @@ type ImagePullJobExpansion interface{}
 
 type NodeImageExpansion interface{}
 
+type PersistentPodStateExpansion interface{}
+
+type ResourceDistributionExpansion interface{}
+
 type SidecarSetExpansion interface{}
 
+type StatefulSetExpansion interface{}
+
 type UnitedDeploymentExpansion interface{}
+
+type WorkloadSpreadExpansion interface{}
