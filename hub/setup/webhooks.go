@@ -15,6 +15,7 @@ import (
 
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/podtemplate"
 	"github.com/flotilla-sh/flotilla/apis/validation"
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/features"
@@ -89,5 +90,8 @@ func rules[T client.Object](validate func(old, obj T) field.ErrorList) webhookse
 
 // defaultOptions fill templates only where they changed, and not at all with TemplateNoDefaults.
 func defaultOptions(templateChanged bool) appsv1beta1.DefaultOptions {
-	return appsv1beta1.DefaultOptions{Templates: templateChanged && !features.Enabled(features.TemplateNoDefaults)}
+	return appsv1beta1.DefaultOptions{
+		Templates:   templateChanged && !features.Enabled(features.TemplateNoDefaults),
+		PodTemplate: podtemplate.Options{HostPorts: features.Enabled(features.DefaultHostNetworkHostPortsInPodTemplates)},
+	}
 }
