@@ -4,6 +4,7 @@
 package setup
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,27 +156,21 @@ func (e *entry) asked(group, version, resource string) bool {
 // ask sends an object to the webhook at a path.
 func ask(t *testing.T, hook *admission.Webhook, old, object string) admission.Response {
 	t.Helper()
+	return hook.Handle(t.Context(), request(old, object))
+}
+
+// request asks about an object; old is the one that is there, if any. Both are JSON or YAML.
+func request(old, object string) admission.Request {
+	out := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create}}
 	meta := metav1.TypeMeta{}
-	raw := func(text string) runtime.RawExtension {
-		if text == "" {
-			return runtime.RawExtension{}
-		}
-		raw, err := yaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return runtime.RawExtension{Raw: raw}
-	}
-	if err := yaml.Unmarshal([]byte(object), &meta); err != nil {
-		t.Fatal(err)
-	}
-	operation := admissionv1.Create
+	out.Object.Raw, _ = yaml.YAMLToJSON([]byte(object)) // what is no YAML, the webhook refuses
+	_ = json.Unmarshal(out.Object.Raw, &meta)
+	out.Kind = metav1.GroupVersionKind(meta.GroupVersionKind())
 	if old != "" {
-		operation = admissionv1.Update
+		out.Operation = admissionv1.Update
+		out.OldObject.Raw, _ = yaml.YAMLToJSON([]byte(old))
 	}
-	return hook.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		UID: "u", Operation: operation, Kind: metav1.GroupVersionKind(meta.GroupVersionKind()), Object: raw(object), OldObject: raw(old),
-	}})
+	return out
 }
 
 // TestBareObjectsCrashNothing: objects with nothing but a name, or with an empty spec, are answered.
