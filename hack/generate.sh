@@ -46,7 +46,11 @@ tool openapi-gen --go-header-file $header --output-dir generated/openapi --outpu
   --output-file zz_generated.openapi.go \
   k8s.io/apimachinery/pkg/apis/meta/v1 k8s.io/apimachinery/pkg/runtime k8s.io/apimachinery/pkg/util/intstr \
   "${types_pkgs[@]}"
-tool applyconfiguration-gen --go-header-file $header \
+# SidecarContainer is a Container with more fields: it needs the configurations of both.
+container=$(printf 'k8s.io/api/core/v1.%s:k8s.io/client-go/applyconfigurations/core/v1\n' Container ContainerPort \
+  ContainerResizePolicy ContainerRestartRule EnvFromSource EnvVar Lifecycle Probe ResourceRequirements SecurityContext \
+  VolumeDevice VolumeMount | comma)
+tool applyconfiguration-gen --go-header-file $header --external-applyconfigurations "$container" \
   --output-dir generated/applyconfiguration --output-pkg $module/generated/applyconfiguration "${types_pkgs[@]}"
 tool client-gen --go-header-file $header --clientset-name versioned --input-base "$module/apis" \
   --input "$(printf '%s\n' "${types[@]#apis/}" | comma)" \

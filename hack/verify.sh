@@ -26,6 +26,10 @@ if [[ -n "$(git status --porcelain -- generated)" ]]; then
 fi
 echo "verify: module files are tidy"
 go mod tidy -diff
+echo "verify: using the clients from another module"
+go -C hack/consumer mod tidy -diff
+go -C hack/consumer vet ./...
+go -C hack/consumer test ./...
 echo "verify: rendering manifests"
 make --no-print-directory render >/dev/null
 echo "verify: linting"

@@ -88,10 +88,20 @@ func (p *problems) since(stored field.ErrorList) field.ErrorList {
 
 func contains(list field.ErrorList, problem *field.Error) bool {
 	for _, other := range list {
-		if other.Type == problem.Type && other.Field == problem.Field && other.Detail == problem.Detail &&
-			equality.Semantic.DeepEqual(other.BadValue, problem.BadValue) {
+		if other.Type == problem.Type && other.Field == problem.Field && other.Detail == problem.Detail && sameValue(other.BadValue, problem.BadValue) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameValue compares what is complained of. Errors, which internal errors complain of, are compared by their
+// text: what is inside is their own.
+func sameValue(a, b any) bool {
+	one, isError := a.(error)
+	other, areErrors := b.(error)
+	if isError && areErrors {
+		return one.Error() == other.Error()
+	}
+	return isError == areErrors && equality.Semantic.DeepEqual(a, b)
 }

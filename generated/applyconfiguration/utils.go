@@ -9,10 +9,18 @@ import (
 	v1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	v1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	policyv1alpha1 "github.com/flotilla-sh/flotilla/apis/policy/v1alpha1"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
+	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1"
+	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/apps/v1beta1"
 	applyconfigurationfleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/fleet/v1alpha1"
 	internal "github.com/flotilla-sh/flotilla/generated/applyconfiguration/internal"
+	applyconfigurationpolicyv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/policy/v1alpha1"
+	applyconfigurationpolicyv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/policy/v1beta1"
+	applyconfigurationrolloutsv1alpha1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/rollouts/v1alpha1"
+	applyconfigurationrolloutsv1beta1 "github.com/flotilla-sh/flotilla/generated/applyconfiguration/rollouts/v1beta1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
@@ -25,8 +33,14 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 	// Group=apps.kruise.io, Version=v1alpha1
 	case v1alpha1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
 		return &appsv1alpha1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1alpha1.AdvancedCronJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1alpha1.AdvancedCronJobSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
 		return &appsv1alpha1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1alpha1.BroadcastJobApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1alpha1.CloneSetApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetScaleStrategy"):
@@ -39,10 +53,124 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1alpha1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSet"):
+		return &appsv1alpha1.ConfigMapSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetContainer"):
+		return &appsv1alpha1.ConfigMapSetContainerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetPostHook"):
+		return &appsv1alpha1.ConfigMapSetPostHookApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetSpec"):
+		return &appsv1alpha1.ConfigMapSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetStatus"):
+		return &appsv1alpha1.ConfigMapSetStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapSetUpdateStrategy"):
+		return &appsv1alpha1.ConfigMapSetUpdateStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbe"):
+		return &appsv1alpha1.ContainerProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerProbeState"):
+		return &appsv1alpha1.ContainerProbeStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequest"):
+		return &appsv1alpha1.ContainerRecreateRequestApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerRecreateState"):
+		return &appsv1alpha1.ContainerRecreateRequestContainerRecreateStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestSpec"):
+		return &appsv1alpha1.ContainerRecreateRequestSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStatus"):
+		return &appsv1alpha1.ContainerRecreateRequestStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
+		return &appsv1alpha1.ContainerRecreateRequestStrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1alpha1.CronJobTemplateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1alpha1.DaemonSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1alpha1.DaemonSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1alpha1.DaemonSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1alpha1.DeploymentTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EffectPolicy"):
+		return &appsv1alpha1.EffectPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralContainerTemplateSpec"):
+		return &appsv1alpha1.EphemeralContainerTemplateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJob"):
+		return &appsv1alpha1.EphemeralJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobCondition"):
+		return &appsv1alpha1.EphemeralJobConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobSpec"):
+		return &appsv1alpha1.EphemeralJobSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EphemeralJobStatus"):
+		return &appsv1alpha1.EphemeralJobStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageListPullJob"):
+		return &appsv1alpha1.ImageListPullJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImagePullJob"):
+		return &appsv1alpha1.ImagePullJobApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ImageSpec"):
+		return &appsv1alpha1.ImageSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1alpha1.ManualUpdateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImage"):
+		return &appsv1alpha1.NodeImageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeImageSpec"):
+		return &appsv1alpha1.NodeImageSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbe"):
+		return &appsv1alpha1.NodePodProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeSpec"):
+		return &appsv1alpha1.NodePodProbeSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodePodProbeStatus"):
+		return &appsv1alpha1.NodePodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1alpha1.NodeTopologyTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1alpha1.PersistentPodStateApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1alpha1.PersistentPodStateSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodContainerProbe"):
+		return &appsv1alpha1.PodContainerProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbe"):
+		return &appsv1alpha1.PodProbeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarker"):
+		return &appsv1alpha1.PodProbeMarkerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarkerSpec"):
+		return &appsv1alpha1.PodProbeMarkerSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeMarkerStatus"):
+		return &appsv1alpha1.PodProbeMarkerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodProbeStatus"):
+		return &appsv1alpha1.PodProbeStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1alpha1.PreferredTopologyTermApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProbeMarkerPolicy"):
+		return &appsv1alpha1.ProbeMarkerPolicyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReferenceObject"):
+		return &appsv1alpha1.ReferenceObjectApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarConfig"):
+		return &appsv1alpha1.ReloadSidecarConfigApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarConfigMapRef"):
+		return &appsv1alpha1.ReloadSidecarConfigMapRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarOptions"):
+		return &appsv1alpha1.ReloadSidecarOptionsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ReloadSidecarSetRef"):
+		return &appsv1alpha1.ReloadSidecarSetRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1alpha1.ResourceDistributionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1alpha1.ResourceDistributionConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1alpha1.ResourceDistributionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1alpha1.ResourceDistributionStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1alpha1.ResourceDistributionTargetsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSet"):
+		return &appsv1alpha1.SidecarSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
+		return &appsv1alpha1.SidecarSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1alpha1.StatefulSetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
+		return &appsv1alpha1.StatefulSetSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1alpha1.StatefulSetStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1alpha1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Subset"):
@@ -65,12 +193,46 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1alpha1.UnitedDeploymentUpdateStrategyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("UpdateStatus"):
 		return &appsv1alpha1.UpdateStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1alpha1.WorkloadSpreadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1alpha1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1alpha1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1alpha1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetCondition"):
+		return &appsv1alpha1.WorkloadSpreadSubsetConditionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1alpha1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=apps.kruise.io, Version=v1beta1
 	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveUnitedDeploymentStrategy"):
 		return &appsv1beta1.AdaptiveUnitedDeploymentStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdaptiveWorkloadSpreadStrategy"):
+		return &appsv1beta1.AdaptiveWorkloadSpreadStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJob"):
+		return &appsv1beta1.AdvancedCronJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobSpec"):
+		return &appsv1beta1.AdvancedCronJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("AdvancedCronJobStatus"):
+		return &appsv1beta1.AdvancedCronJobStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("AdvancedStatefulSetTemplateSpec"):
 		return &appsv1beta1.AdvancedStatefulSetTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJob"):
+		return &appsv1beta1.BroadcastJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobCompletionPolicy"):
+		return &appsv1beta1.BroadcastJobCompletionPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobCondition"):
+		return &appsv1beta1.BroadcastJobConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobFailurePolicy"):
+		return &appsv1beta1.BroadcastJobFailurePolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobSpec"):
+		return &appsv1beta1.BroadcastJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobStatus"):
+		return &appsv1beta1.BroadcastJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("BroadcastJobTemplateSpec"):
+		return &appsv1beta1.BroadcastJobTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSet"):
 		return &appsv1beta1.CloneSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetScaleStrategy"):
@@ -83,10 +245,72 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.CloneSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("CloneSetUpdateStrategy"):
 		return &appsv1beta1.CloneSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CompletionPolicy"):
+		return &appsv1beta1.CompletionPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Condition"):
 		return &appsv1beta1.ConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequest"):
+		return &appsv1beta1.ContainerRecreateRequestApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainer"):
+		return &appsv1beta1.ContainerRecreateRequestContainerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerContext"):
+		return &appsv1beta1.ContainerRecreateRequestContainerContextApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerRecreateState"):
+		return &appsv1beta1.ContainerRecreateRequestContainerRecreateStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestContainerStatus"):
+		return &appsv1beta1.ContainerRecreateRequestContainerStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestSpec"):
+		return &appsv1beta1.ContainerRecreateRequestSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStatus"):
+		return &appsv1beta1.ContainerRecreateRequestStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ContainerRecreateRequestStrategy"):
+		return &appsv1beta1.ContainerRecreateRequestStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("CronJobTemplate"):
+		return &appsv1beta1.CronJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSet"):
+		return &appsv1beta1.DaemonSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetScaleStrategy"):
+		return &appsv1beta1.DaemonSetScaleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetSpec"):
+		return &appsv1beta1.DaemonSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetStatus"):
+		return &appsv1beta1.DaemonSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("DaemonSetUpdateStrategy"):
+		return &appsv1beta1.DaemonSetUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("DeploymentTemplateSpec"):
 		return &appsv1beta1.DeploymentTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("FailedImageStatus"):
+		return &appsv1beta1.FailedImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJob"):
+		return &appsv1beta1.ImageListPullJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobSpec"):
+		return &appsv1beta1.ImageListPullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobStatus"):
+		return &appsv1beta1.ImageListPullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageListPullJobTemplateSpec"):
+		return &appsv1beta1.ImageListPullJobTemplateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJob"):
+		return &appsv1beta1.ImagePullJobApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobNodeSelector"):
+		return &appsv1beta1.ImagePullJobNodeSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobPodSelector"):
+		return &appsv1beta1.ImagePullJobPodSelectorApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobSpec"):
+		return &appsv1beta1.ImagePullJobSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobStatus"):
+		return &appsv1beta1.ImagePullJobStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImagePullJobTemplate"):
+		return &appsv1beta1.ImagePullJobTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageSpec"):
+		return &appsv1beta1.ImageSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageStatus"):
+		return &appsv1beta1.ImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagPullPolicy"):
+		return &appsv1beta1.ImageTagPullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagSpec"):
+		return &appsv1beta1.ImageTagSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ImageTagStatus"):
+		return &appsv1beta1.ImageTagStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("InPlaceUpdateStrategy"):
 		return &appsv1beta1.InPlaceUpdateStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Lifecycle"):
@@ -95,10 +319,86 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.LifecycleHookApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("ManualUpdate"):
 		return &appsv1beta1.ManualUpdateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImage"):
+		return &appsv1beta1.NodeImageApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImageSpec"):
+		return &appsv1beta1.NodeImageSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeImageStatus"):
+		return &appsv1beta1.NodeImageStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("NodeTopologyTerm"):
+		return &appsv1beta1.NodeTopologyTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodAnnotation"):
+		return &appsv1beta1.PersistentPodAnnotationApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodState"):
+		return &appsv1beta1.PersistentPodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateSpec"):
+		return &appsv1beta1.PersistentPodStateSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PersistentPodStateStatus"):
+		return &appsv1beta1.PersistentPodStateStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PodState"):
+		return &appsv1beta1.PodStateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PreferredTopologyTerm"):
+		return &appsv1beta1.PreferredTopologyTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ProbeHandler"):
+		return &appsv1beta1.ProbeHandlerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("PullPolicy"):
+		return &appsv1beta1.PullPolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ReferenceObject"):
+		return &appsv1beta1.ReferenceObjectApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution"):
+		return &appsv1beta1.ResourceDistributionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionCondition"):
+		return &appsv1beta1.ResourceDistributionConditionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionNamespace"):
+		return &appsv1beta1.ResourceDistributionNamespaceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionSpec"):
+		return &appsv1beta1.ResourceDistributionSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionStatus"):
+		return &appsv1beta1.ResourceDistributionStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargetNamespaces"):
+		return &appsv1beta1.ResourceDistributionTargetNamespacesApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceDistributionTargets"):
+		return &appsv1beta1.ResourceDistributionTargetsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprLimits"):
+		return &appsv1beta1.ResourceExprLimitsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourceExprRequests"):
+		return &appsv1beta1.ResourceExprRequestsApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourcesExpr"):
+		return &appsv1beta1.ResourcesExprApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ResourcesPolicy"):
+		return &appsv1beta1.ResourcesPolicyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateCloneSetStrategy"):
 		return &appsv1beta1.RollingUpdateCloneSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateDaemonSet"):
+		return &appsv1beta1.RollingUpdateDaemonSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("RollingUpdateStatefulSetStrategy"):
 		return &appsv1beta1.RollingUpdateStatefulSetStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SandboxConfig"):
+		return &appsv1beta1.SandboxConfigApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("ShareVolumePolicy"):
+		return &appsv1beta1.ShareVolumePolicyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarContainer"):
+		return &appsv1beta1.SidecarContainerApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarContainerUpgradeStrategy"):
+		return &appsv1beta1.SidecarContainerUpgradeStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSet"):
+		return &appsv1beta1.SidecarSetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetInjectionStrategy"):
+		return &appsv1beta1.SidecarSetInjectionStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetInjectRevision"):
+		return &appsv1beta1.SidecarSetInjectRevisionApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetPatchPodMetadata"):
+		return &appsv1beta1.SidecarSetPatchPodMetadataApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetSpec"):
+		return &appsv1beta1.SidecarSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetStatus"):
+		return &appsv1beta1.SidecarSetStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SidecarSetUpdateStrategy"):
+		return &appsv1beta1.SidecarSetUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SourceContainerNameSource"):
+		return &appsv1beta1.SourceContainerNameSourceApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSet"):
+		return &appsv1beta1.StatefulSetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetOrdinals"):
 		return &appsv1beta1.StatefulSetOrdinalsApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetPersistentVolumeClaimRetentionPolicy"):
@@ -107,6 +407,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.StatefulSetScaleStrategyApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetSpec"):
 		return &appsv1beta1.StatefulSetSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetStatus"):
+		return &appsv1beta1.StatefulSetStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetTemplateSpec"):
 		return &appsv1beta1.StatefulSetTemplateSpecApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("StatefulSetUpdateStrategy"):
@@ -115,8 +417,16 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.SubsetApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("SubsetTemplate"):
 		return &appsv1beta1.SubsetTemplateApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("SyncStatus"):
+		return &appsv1beta1.SyncStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetFilter"):
+		return &appsv1beta1.TargetFilterApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &appsv1beta1.TargetReferenceApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("Topology"):
 		return &appsv1beta1.TopologyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("TransferEnvVar"):
+		return &appsv1beta1.TransferEnvVarApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeployment"):
 		return &appsv1beta1.UnitedDeploymentApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UnitedDeploymentScheduleStrategy"):
@@ -139,8 +449,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &appsv1beta1.UpdatePriorityWeightTermApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("UpdateScatterTerm"):
 		return &appsv1beta1.UpdateScatterTermApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimStatus"):
+		return &appsv1beta1.VolumeClaimStatusApplyConfiguration{}
 	case v1beta1.SchemeGroupVersion.WithKind("VolumeClaimUpdateStrategy"):
 		return &appsv1beta1.VolumeClaimUpdateStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpread"):
+		return &appsv1beta1.WorkloadSpreadApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadScheduleStrategy"):
+		return &appsv1beta1.WorkloadSpreadScheduleStrategyApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSpec"):
+		return &appsv1beta1.WorkloadSpreadSpecApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadStatus"):
+		return &appsv1beta1.WorkloadSpreadStatusApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubset"):
+		return &appsv1beta1.WorkloadSpreadSubsetApplyConfiguration{}
+	case v1beta1.SchemeGroupVersion.WithKind("WorkloadSpreadSubsetStatus"):
+		return &appsv1beta1.WorkloadSpreadSubsetStatusApplyConfiguration{}
 
 		// Group=fleet.kruise.io, Version=v1alpha1
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("ClusterShareStatus"):
@@ -177,6 +501,140 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationfleetv1alpha1.TargetReferenceApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("Trouble"):
 		return &applyconfigurationfleetv1alpha1.TroubleApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1alpha1
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1alpha1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1alpha1.PodUnavailableBudgetSpecApplyConfiguration{}
+
+		// Group=policy.kruise.io, Version=v1beta1
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudget"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetSpec"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetSpecApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("PodUnavailableBudgetStatus"):
+		return &applyconfigurationpolicyv1beta1.PodUnavailableBudgetStatusApplyConfiguration{}
+	case policyv1beta1.SchemeGroupVersion.WithKind("TargetReference"):
+		return &applyconfigurationpolicyv1beta1.TargetReferenceApplyConfiguration{}
+
+		// Group=rollouts.kruise.io, Version=v1alpha1
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchRelease"):
+		return &applyconfigurationrolloutsv1alpha1.BatchReleaseApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchReleaseSpec"):
+		return &applyconfigurationrolloutsv1alpha1.BatchReleaseSpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("BatchReleaseStatus"):
+		return &applyconfigurationrolloutsv1alpha1.BatchReleaseStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("CanaryStep"):
+		return &applyconfigurationrolloutsv1alpha1.CanaryStepApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("CanaryStepInfo"):
+		return &applyconfigurationrolloutsv1alpha1.CanaryStepInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("CanaryStrategy"):
+		return &applyconfigurationrolloutsv1alpha1.CanaryStrategyApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("HTTPRouteInfo"):
+		return &applyconfigurationrolloutsv1alpha1.HTTPRouteInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("HTTPRouteMatch"):
+		return &applyconfigurationrolloutsv1alpha1.HTTPRouteMatchApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("IngressInfo"):
+		return &applyconfigurationrolloutsv1alpha1.IngressInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("NameAndSpecData"):
+		return &applyconfigurationrolloutsv1alpha1.NameAndSpecDataApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("Pod"):
+		return &applyconfigurationrolloutsv1alpha1.PodApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("Rollout"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutHistory"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutHistoryApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutHistorySpec"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutHistorySpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutHistoryStatus"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutHistoryStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutInfo"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutSpec"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutSpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutStatus"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("RolloutStrategy"):
+		return &applyconfigurationrolloutsv1alpha1.RolloutStrategyApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("ServiceInfo"):
+		return &applyconfigurationrolloutsv1alpha1.ServiceInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRouting"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingInfo"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingSpec"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingSpecApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingStatus"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingStatusApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("TrafficRoutingStrategy"):
+		return &applyconfigurationrolloutsv1alpha1.TrafficRoutingStrategyApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("WorkloadInfo"):
+		return &applyconfigurationrolloutsv1alpha1.WorkloadInfoApplyConfiguration{}
+	case rolloutsv1alpha1.SchemeGroupVersion.WithKind("WorkloadTarget"):
+		return &applyconfigurationrolloutsv1alpha1.WorkloadTargetApplyConfiguration{}
+
+		// Group=rollouts.kruise.io, Version=v1beta1
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchRelease"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchReleaseCanaryStatus"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseCanaryStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchReleaseSpec"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseSpecApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BatchReleaseStatus"):
+		return &applyconfigurationrolloutsv1beta1.BatchReleaseStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BlueGreenStatus"):
+		return &applyconfigurationrolloutsv1beta1.BlueGreenStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("BlueGreenStrategy"):
+		return &applyconfigurationrolloutsv1beta1.BlueGreenStrategyApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CanaryStatus"):
+		return &applyconfigurationrolloutsv1beta1.CanaryStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CanaryStep"):
+		return &applyconfigurationrolloutsv1beta1.CanaryStepApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CanaryStrategy"):
+		return &applyconfigurationrolloutsv1beta1.CanaryStrategyApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("CommonStatus"):
+		return &applyconfigurationrolloutsv1beta1.CommonStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("GatewayTrafficRouting"):
+		return &applyconfigurationrolloutsv1beta1.GatewayTrafficRoutingApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPHeader"):
+		return &applyconfigurationrolloutsv1beta1.HTTPHeaderApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPHeaderFilter"):
+		return &applyconfigurationrolloutsv1beta1.HTTPHeaderFilterApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPHeaderMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPHeaderMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPPathMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPPathMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPQueryParamMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPQueryParamMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("HTTPRouteMatch"):
+		return &applyconfigurationrolloutsv1beta1.HTTPRouteMatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("IngressTrafficRouting"):
+		return &applyconfigurationrolloutsv1beta1.IngressTrafficRoutingApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("ObjectRef"):
+		return &applyconfigurationrolloutsv1beta1.ObjectRefApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("PatchPodTemplateMetadata"):
+		return &applyconfigurationrolloutsv1beta1.PatchPodTemplateMetadataApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("ReleaseBatch"):
+		return &applyconfigurationrolloutsv1beta1.ReleaseBatchApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("ReleasePlan"):
+		return &applyconfigurationrolloutsv1beta1.ReleasePlanApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("Rollout"):
+		return &applyconfigurationrolloutsv1beta1.RolloutApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutCondition"):
+		return &applyconfigurationrolloutsv1beta1.RolloutConditionApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutPause"):
+		return &applyconfigurationrolloutsv1beta1.RolloutPauseApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutSpec"):
+		return &applyconfigurationrolloutsv1beta1.RolloutSpecApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutStatus"):
+		return &applyconfigurationrolloutsv1beta1.RolloutStatusApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("RolloutStrategy"):
+		return &applyconfigurationrolloutsv1beta1.RolloutStrategyApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("TrafficRoutingRef"):
+		return &applyconfigurationrolloutsv1beta1.TrafficRoutingRefApplyConfiguration{}
+	case rolloutsv1beta1.SchemeGroupVersion.WithKind("TrafficRoutingStrategy"):
+		return &applyconfigurationrolloutsv1beta1.TrafficRoutingStrategyApplyConfiguration{}
 
 	}
 	return nil

@@ -19,7 +19,12 @@ import (
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdaptiveUnitedDeploymentStrategy":               schema_flotilla_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJob":                                schema_flotilla_apis_apps_v1alpha1_AdvancedCronJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobList":                            schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobSpec":                            schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedStatefulSetTemplateSpec":                schema_flotilla_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJob":                                   schema_flotilla_apis_apps_v1alpha1_BroadcastJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJobList":                               schema_flotilla_apis_apps_v1alpha1_BroadcastJobList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSet":                                       schema_flotilla_apis_apps_v1alpha1_CloneSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetList":                                   schema_flotilla_apis_apps_v1alpha1_CloneSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetScaleStrategy":                          schema_flotilla_apis_apps_v1alpha1_CloneSetScaleStrategy(ref),
@@ -27,8 +32,79 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetStatus":                                 schema_flotilla_apis_apps_v1alpha1_CloneSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetTemplateSpec":                           schema_flotilla_apis_apps_v1alpha1_CloneSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CloneSetUpdateStrategy":                         schema_flotilla_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSet":                                   schema_flotilla_apis_apps_v1alpha1_ConfigMapSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetContainer":                          schema_flotilla_apis_apps_v1alpha1_ConfigMapSetContainer(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetList":                               schema_flotilla_apis_apps_v1alpha1_ConfigMapSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetPostHook":                           schema_flotilla_apis_apps_v1alpha1_ConfigMapSetPostHook(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetRevisionEntry":                      schema_flotilla_apis_apps_v1alpha1_ConfigMapSetRevisionEntry(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetSpec":                               schema_flotilla_apis_apps_v1alpha1_ConfigMapSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetStatus":                             schema_flotilla_apis_apps_v1alpha1_ConfigMapSetStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetUpdateStrategy":                     schema_flotilla_apis_apps_v1alpha1_ConfigMapSetUpdateStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerProbe":                                 schema_flotilla_apis_apps_v1alpha1_ContainerProbe(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerProbeState":                            schema_flotilla_apis_apps_v1alpha1_ContainerProbeState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequest":                       schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequest(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestContainerRecreateState": schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestContainerRecreateState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestList":                   schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestSpec":                   schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStatus":                 schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStrategy":               schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CronJobTemplate":                                schema_flotilla_apis_apps_v1alpha1_CronJobTemplate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSet":                                      schema_flotilla_apis_apps_v1alpha1_DaemonSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetList":                                  schema_flotilla_apis_apps_v1alpha1_DaemonSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetSpec":                                  schema_flotilla_apis_apps_v1alpha1_DaemonSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetStatus":                                schema_flotilla_apis_apps_v1alpha1_DaemonSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DeploymentTemplateSpec":                         schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EffectPolicy":                                   schema_flotilla_apis_apps_v1alpha1_EffectPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralContainerTemplateSpec":                 schema_flotilla_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJob":                                   schema_flotilla_apis_apps_v1alpha1_EphemeralJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobCondition":                          schema_flotilla_apis_apps_v1alpha1_EphemeralJobCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobList":                               schema_flotilla_apis_apps_v1alpha1_EphemeralJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobSpec":                               schema_flotilla_apis_apps_v1alpha1_EphemeralJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobStatus":                             schema_flotilla_apis_apps_v1alpha1_EphemeralJobStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageListPullJob":                               schema_flotilla_apis_apps_v1alpha1_ImageListPullJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageListPullJobList":                           schema_flotilla_apis_apps_v1alpha1_ImageListPullJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImagePullJob":                                   schema_flotilla_apis_apps_v1alpha1_ImagePullJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImagePullJobList":                               schema_flotilla_apis_apps_v1alpha1_ImagePullJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageSpec":                                      schema_flotilla_apis_apps_v1alpha1_ImageSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ManualUpdate":                                   schema_flotilla_apis_apps_v1alpha1_ManualUpdate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImage":                                      schema_flotilla_apis_apps_v1alpha1_NodeImage(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImageList":                                  schema_flotilla_apis_apps_v1alpha1_NodeImageList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImageSpec":                                  schema_flotilla_apis_apps_v1alpha1_NodeImageSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbe":                                   schema_flotilla_apis_apps_v1alpha1_NodePodProbe(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeList":                               schema_flotilla_apis_apps_v1alpha1_NodePodProbeList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeSpec":                               schema_flotilla_apis_apps_v1alpha1_NodePodProbeSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeStatus":                             schema_flotilla_apis_apps_v1alpha1_NodePodProbeStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm":                               schema_flotilla_apis_apps_v1alpha1_NodeTopologyTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodState":                             schema_flotilla_apis_apps_v1alpha1_PersistentPodState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateList":                         schema_flotilla_apis_apps_v1alpha1_PersistentPodStateList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateSpec":                         schema_flotilla_apis_apps_v1alpha1_PersistentPodStateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodContainerProbe":                              schema_flotilla_apis_apps_v1alpha1_PodContainerProbe(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbe":                                       schema_flotilla_apis_apps_v1alpha1_PodProbe(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarker":                                 schema_flotilla_apis_apps_v1alpha1_PodProbeMarker(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerList":                             schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerSpec":                             schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerStatus":                           schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeStatus":                                 schema_flotilla_apis_apps_v1alpha1_PodProbeStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PreferredTopologyTerm":                          schema_flotilla_apis_apps_v1alpha1_PreferredTopologyTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ProbeMarkerPolicy":                              schema_flotilla_apis_apps_v1alpha1_ProbeMarkerPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReferenceObject":                                schema_flotilla_apis_apps_v1alpha1_ReferenceObject(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfig":                            schema_flotilla_apis_apps_v1alpha1_ReloadSidecarConfig(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfigMapRef":                      schema_flotilla_apis_apps_v1alpha1_ReloadSidecarConfigMapRef(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarOptions":                           schema_flotilla_apis_apps_v1alpha1_ReloadSidecarOptions(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarSetRef":                            schema_flotilla_apis_apps_v1alpha1_ReloadSidecarSetRef(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistribution":                           schema_flotilla_apis_apps_v1alpha1_ResourceDistribution(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionCondition":                  schema_flotilla_apis_apps_v1alpha1_ResourceDistributionCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionList":                       schema_flotilla_apis_apps_v1alpha1_ResourceDistributionList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionSpec":                       schema_flotilla_apis_apps_v1alpha1_ResourceDistributionSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionStatus":                     schema_flotilla_apis_apps_v1alpha1_ResourceDistributionStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionTargets":                    schema_flotilla_apis_apps_v1alpha1_ResourceDistributionTargets(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSet":                                     schema_flotilla_apis_apps_v1alpha1_SidecarSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSetList":                                 schema_flotilla_apis_apps_v1alpha1_SidecarSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSetSpec":                                 schema_flotilla_apis_apps_v1alpha1_SidecarSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSet":                                    schema_flotilla_apis_apps_v1alpha1_StatefulSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetList":                                schema_flotilla_apis_apps_v1alpha1_StatefulSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetSpec":                                schema_flotilla_apis_apps_v1alpha1_StatefulSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetStatus":                              schema_flotilla_apis_apps_v1alpha1_StatefulSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetTemplateSpec":                        schema_flotilla_apis_apps_v1alpha1_StatefulSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.Subset":                                         schema_flotilla_apis_apps_v1alpha1_Subset(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SubsetTemplate":                                 schema_flotilla_apis_apps_v1alpha1_SubsetTemplate(ref),
@@ -41,8 +117,28 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.UnitedDeploymentSubsetStatus":                   schema_flotilla_apis_apps_v1alpha1_UnitedDeploymentSubsetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.UnitedDeploymentUpdateStrategy":                 schema_flotilla_apis_apps_v1alpha1_UnitedDeploymentUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.UpdateStatus":                                   schema_flotilla_apis_apps_v1alpha1_UpdateStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpread":                                 schema_flotilla_apis_apps_v1alpha1_WorkloadSpread(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadList":                             schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSpec":                             schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadStatus":                           schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubset":                           schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubset(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetCondition":                  schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus":                     schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveUnitedDeploymentStrategy":                schema_flotilla_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveWorkloadSpreadStrategy":                  schema_flotilla_apis_apps_v1beta1_AdaptiveWorkloadSpreadStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJob":                                 schema_flotilla_apis_apps_v1beta1_AdvancedCronJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobList":                             schema_flotilla_apis_apps_v1beta1_AdvancedCronJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobSpec":                             schema_flotilla_apis_apps_v1beta1_AdvancedCronJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus":                           schema_flotilla_apis_apps_v1beta1_AdvancedCronJobStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedStatefulSetTemplateSpec":                 schema_flotilla_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJob":                                    schema_flotilla_apis_apps_v1beta1_BroadcastJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCompletionPolicy":                    schema_flotilla_apis_apps_v1beta1_BroadcastJobCompletionPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCondition":                           schema_flotilla_apis_apps_v1beta1_BroadcastJobCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobFailurePolicy":                       schema_flotilla_apis_apps_v1beta1_BroadcastJobFailurePolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobList":                                schema_flotilla_apis_apps_v1beta1_BroadcastJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec":                                schema_flotilla_apis_apps_v1beta1_BroadcastJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus":                              schema_flotilla_apis_apps_v1beta1_BroadcastJobStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec":                        schema_flotilla_apis_apps_v1beta1_BroadcastJobTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSet":                                        schema_flotilla_apis_apps_v1beta1_CloneSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetList":                                    schema_flotilla_apis_apps_v1beta1_CloneSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetScaleStrategy":                           schema_flotilla_apis_apps_v1beta1_CloneSetScaleStrategy(ref),
@@ -50,26 +146,112 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetStatus":                                  schema_flotilla_apis_apps_v1beta1_CloneSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetTemplateSpec":                            schema_flotilla_apis_apps_v1beta1_CloneSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CloneSetUpdateStrategy":                          schema_flotilla_apis_apps_v1beta1_CloneSetUpdateStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy":                                schema_flotilla_apis_apps_v1beta1_CompletionPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition":                                       schema_flotilla_apis_apps_v1beta1_Condition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequest":                        schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequest(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainer":               schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainer(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerContext":        schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerContext(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerRecreateState":  schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerRecreateState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerStatus":         schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestList":                    schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestSpec":                    schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStatus":                  schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStrategy":                schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CronJobTemplate":                                 schema_flotilla_apis_apps_v1beta1_CronJobTemplate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSet":                                       schema_flotilla_apis_apps_v1beta1_DaemonSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetList":                                   schema_flotilla_apis_apps_v1beta1_DaemonSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetScaleStrategy":                          schema_flotilla_apis_apps_v1beta1_DaemonSetScaleStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetSpec":                                   schema_flotilla_apis_apps_v1beta1_DaemonSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus":                                 schema_flotilla_apis_apps_v1beta1_DaemonSetStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy":                         schema_flotilla_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DeploymentTemplateSpec":                          schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus":                               schema_flotilla_apis_apps_v1beta1_FailedImageStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob":                                schema_flotilla_apis_apps_v1beta1_ImageListPullJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobList":                            schema_flotilla_apis_apps_v1beta1_ImageListPullJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec":                            schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus":                          schema_flotilla_apis_apps_v1beta1_ImageListPullJobStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec":                    schema_flotilla_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob":                                    schema_flotilla_apis_apps_v1beta1_ImagePullJob(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobList":                                schema_flotilla_apis_apps_v1beta1_ImagePullJobList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector":                        schema_flotilla_apis_apps_v1beta1_ImagePullJobNodeSelector(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector":                         schema_flotilla_apis_apps_v1beta1_ImagePullJobPodSelector(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec":                                schema_flotilla_apis_apps_v1beta1_ImagePullJobSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus":                              schema_flotilla_apis_apps_v1beta1_ImagePullJobStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobTemplate":                            schema_flotilla_apis_apps_v1beta1_ImagePullJobTemplate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageSpec":                                       schema_flotilla_apis_apps_v1beta1_ImageSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageStatus":                                     schema_flotilla_apis_apps_v1beta1_ImageStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagPullPolicy":                              schema_flotilla_apis_apps_v1beta1_ImageTagPullPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagSpec":                                    schema_flotilla_apis_apps_v1beta1_ImageTagSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagStatus":                                  schema_flotilla_apis_apps_v1beta1_ImageTagStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy":                           schema_flotilla_apis_apps_v1beta1_InPlaceUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle":                                       schema_flotilla_apis_apps_v1beta1_Lifecycle(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.LifecycleHook":                                   schema_flotilla_apis_apps_v1beta1_LifecycleHook(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ManualUpdate":                                    schema_flotilla_apis_apps_v1beta1_ManualUpdate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImage":                                       schema_flotilla_apis_apps_v1beta1_NodeImage(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageList":                                   schema_flotilla_apis_apps_v1beta1_NodeImageList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageSpec":                                   schema_flotilla_apis_apps_v1beta1_NodeImageSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageStatus":                                 schema_flotilla_apis_apps_v1beta1_NodeImageStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm":                                schema_flotilla_apis_apps_v1beta1_NodeTopologyTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation":                         schema_flotilla_apis_apps_v1beta1_PersistentPodAnnotation(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodState":                              schema_flotilla_apis_apps_v1beta1_PersistentPodState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateList":                          schema_flotilla_apis_apps_v1beta1_PersistentPodStateList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateSpec":                          schema_flotilla_apis_apps_v1beta1_PersistentPodStateSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus":                        schema_flotilla_apis_apps_v1beta1_PersistentPodStateStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PodState":                                        schema_flotilla_apis_apps_v1beta1_PodState(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PreferredTopologyTerm":                           schema_flotilla_apis_apps_v1beta1_PreferredTopologyTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ProbeHandler":                                    schema_flotilla_apis_apps_v1beta1_ProbeHandler(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy":                                      schema_flotilla_apis_apps_v1beta1_PullPolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ReferenceObject":                                 schema_flotilla_apis_apps_v1beta1_ReferenceObject(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistribution":                            schema_flotilla_apis_apps_v1beta1_ResourceDistribution(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionCondition":                   schema_flotilla_apis_apps_v1beta1_ResourceDistributionCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionList":                        schema_flotilla_apis_apps_v1beta1_ResourceDistributionList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionNamespace":                   schema_flotilla_apis_apps_v1beta1_ResourceDistributionNamespace(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionSpec":                        schema_flotilla_apis_apps_v1beta1_ResourceDistributionSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionStatus":                      schema_flotilla_apis_apps_v1beta1_ResourceDistributionStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces":            schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargetNamespaces(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargets":                     schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargets(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprLimits":                              schema_flotilla_apis_apps_v1beta1_ResourceExprLimits(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprRequests":                            schema_flotilla_apis_apps_v1beta1_ResourceExprRequests(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesExpr":                                   schema_flotilla_apis_apps_v1beta1_ResourcesExpr(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesPolicy":                                 schema_flotilla_apis_apps_v1beta1_ResourcesPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateCloneSetStrategy":                   schema_flotilla_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateDaemonSet":                          schema_flotilla_apis_apps_v1beta1_RollingUpdateDaemonSet(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateStatefulSetStrategy":                schema_flotilla_apis_apps_v1beta1_RollingUpdateStatefulSetStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerHashes":                          schema_flotilla_apis_apps_v1beta1_RuntimeContainerHashes(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMeta":                            schema_flotilla_apis_apps_v1beta1_RuntimeContainerMeta(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMetaSet":                         schema_flotilla_apis_apps_v1beta1_RuntimeContainerMetaSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig":                                   schema_flotilla_apis_apps_v1beta1_SandboxConfig(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ShareVolumePolicy":                               schema_flotilla_apis_apps_v1beta1_ShareVolumePolicy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer":                                schema_flotilla_apis_apps_v1beta1_SidecarContainer(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainerUpgradeStrategy":                 schema_flotilla_apis_apps_v1beta1_SidecarContainerUpgradeStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSet":                                      schema_flotilla_apis_apps_v1beta1_SidecarSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectRevision":                        schema_flotilla_apis_apps_v1beta1_SidecarSetInjectRevision(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectionStrategy":                     schema_flotilla_apis_apps_v1beta1_SidecarSetInjectionStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetList":                                  schema_flotilla_apis_apps_v1beta1_SidecarSetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchMetadataWhiteList":                schema_flotilla_apis_apps_v1beta1_SidecarSetPatchMetadataWhiteList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchMetadataWhiteRule":                schema_flotilla_apis_apps_v1beta1_SidecarSetPatchMetadataWhiteRule(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchPodMetadata":                      schema_flotilla_apis_apps_v1beta1_SidecarSetPatchPodMetadata(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetSpec":                                  schema_flotilla_apis_apps_v1beta1_SidecarSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetStatus":                                schema_flotilla_apis_apps_v1beta1_SidecarSetStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy":                        schema_flotilla_apis_apps_v1beta1_SidecarSetUpdateStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpgradeSpec":                           schema_flotilla_apis_apps_v1beta1_SidecarSetUpgradeSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SourceContainerNameSource":                       schema_flotilla_apis_apps_v1beta1_SourceContainerNameSource(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSet":                                     schema_flotilla_apis_apps_v1beta1_StatefulSet(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetList":                                 schema_flotilla_apis_apps_v1beta1_StatefulSetList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetOrdinals":                             schema_flotilla_apis_apps_v1beta1_StatefulSetOrdinals(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetPersistentVolumeClaimRetentionPolicy": schema_flotilla_apis_apps_v1beta1_StatefulSetPersistentVolumeClaimRetentionPolicy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetScaleStrategy":                        schema_flotilla_apis_apps_v1beta1_StatefulSetScaleStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec":                                 schema_flotilla_apis_apps_v1beta1_StatefulSetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetStatus":                               schema_flotilla_apis_apps_v1beta1_StatefulSetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetTemplateSpec":                         schema_flotilla_apis_apps_v1beta1_StatefulSetTemplateSpec(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy":                       schema_flotilla_apis_apps_v1beta1_StatefulSetUpdateStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Subset":                                          schema_flotilla_apis_apps_v1beta1_Subset(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SubsetTemplate":                                  schema_flotilla_apis_apps_v1beta1_SubsetTemplate(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SyncStatus":                                      schema_flotilla_apis_apps_v1beta1_SyncStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter":                                    schema_flotilla_apis_apps_v1beta1_TargetFilter(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference":                                 schema_flotilla_apis_apps_v1beta1_TargetReference(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Topology":                                        schema_flotilla_apis_apps_v1beta1_Topology(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TransferEnvVar":                                  schema_flotilla_apis_apps_v1beta1_TransferEnvVar(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UnitedDeployment":                                schema_flotilla_apis_apps_v1beta1_UnitedDeployment(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UnitedDeploymentList":                            schema_flotilla_apis_apps_v1beta1_UnitedDeploymentList(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UnitedDeploymentScheduleStrategy":                schema_flotilla_apis_apps_v1beta1_UnitedDeploymentScheduleStrategy(ref),
@@ -82,7 +264,15 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy":                          schema_flotilla_apis_apps_v1beta1_UpdatePriorityStrategy(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityWeightTerm":                        schema_flotilla_apis_apps_v1beta1_UpdatePriorityWeightTerm(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm":                               schema_flotilla_apis_apps_v1beta1_UpdateScatterTerm(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimStatus":                               schema_flotilla_apis_apps_v1beta1_VolumeClaimStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimUpdateStrategy":                       schema_flotilla_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpread":                                  schema_flotilla_apis_apps_v1beta1_WorkloadSpread(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadList":                              schema_flotilla_apis_apps_v1beta1_WorkloadSpreadList(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy":                  schema_flotilla_apis_apps_v1beta1_WorkloadSpreadScheduleStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSpec":                              schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadStatus":                            schema_flotilla_apis_apps_v1beta1_WorkloadSpreadStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubset":                            schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubset(ref),
+		"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus":                      schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.ClusterShareStatus":                            schema_flotilla_apis_fleet_v1alpha1_ClusterShareStatus(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.ClusterWeight":                                 schema_flotilla_apis_fleet_v1alpha1_ClusterWeight(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Division":                                      schema_flotilla_apis_fleet_v1alpha1_Division(ref),
@@ -102,6 +292,77 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetReplicas":                                schema_flotilla_apis_fleet_v1alpha1_SubsetReplicas(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.TargetReference":                               schema_flotilla_apis_fleet_v1alpha1_TargetReference(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Trouble":                                       schema_flotilla_apis_fleet_v1alpha1_Trouble(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudget":                         schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudget(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetList":                     schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetSpec":                     schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudget":                          schema_flotilla_apis_policy_v1beta1_PodUnavailableBudget(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetList":                      schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetList(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetSpec":                      schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus":                    schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference":                               schema_flotilla_apis_policy_v1beta1_TargetReference(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchRelease":                               schema_flotilla_apis_rollouts_v1alpha1_BatchRelease(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseList":                           schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseList(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseSpec":                           schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseStatus":                         schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStep":                                 schema_flotilla_apis_rollouts_v1alpha1_CanaryStep(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStepInfo":                             schema_flotilla_apis_rollouts_v1alpha1_CanaryStepInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStrategy":                             schema_flotilla_apis_rollouts_v1alpha1_CanaryStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteInfo":                              schema_flotilla_apis_rollouts_v1alpha1_HTTPRouteInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteMatch":                             schema_flotilla_apis_rollouts_v1alpha1_HTTPRouteMatch(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.IngressInfo":                                schema_flotilla_apis_rollouts_v1alpha1_IngressInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.NameAndSpecData":                            schema_flotilla_apis_rollouts_v1alpha1_NameAndSpecData(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.Pod":                                        schema_flotilla_apis_rollouts_v1alpha1_Pod(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.Rollout":                                    schema_flotilla_apis_rollouts_v1alpha1_Rollout(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistory":                             schema_flotilla_apis_rollouts_v1alpha1_RolloutHistory(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistoryList":                         schema_flotilla_apis_rollouts_v1alpha1_RolloutHistoryList(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistorySpec":                         schema_flotilla_apis_rollouts_v1alpha1_RolloutHistorySpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistoryStatus":                       schema_flotilla_apis_rollouts_v1alpha1_RolloutHistoryStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutInfo":                                schema_flotilla_apis_rollouts_v1alpha1_RolloutInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutList":                                schema_flotilla_apis_rollouts_v1alpha1_RolloutList(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutSpec":                                schema_flotilla_apis_rollouts_v1alpha1_RolloutSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutStatus":                              schema_flotilla_apis_rollouts_v1alpha1_RolloutStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutStrategy":                            schema_flotilla_apis_rollouts_v1alpha1_RolloutStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.ServiceInfo":                                schema_flotilla_apis_rollouts_v1alpha1_ServiceInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRouting":                             schema_flotilla_apis_rollouts_v1alpha1_TrafficRouting(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingInfo":                         schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingList":                         schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingList(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingSpec":                         schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingStatus":                       schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingStrategy":                     schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadInfo":                               schema_flotilla_apis_rollouts_v1alpha1_WorkloadInfo(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadTarget":                             schema_flotilla_apis_rollouts_v1alpha1_WorkloadTarget(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchRelease":                                schema_flotilla_apis_rollouts_v1beta1_BatchRelease(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseCanaryStatus":                    schema_flotilla_apis_rollouts_v1beta1_BatchReleaseCanaryStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseList":                            schema_flotilla_apis_rollouts_v1beta1_BatchReleaseList(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseSpec":                            schema_flotilla_apis_rollouts_v1beta1_BatchReleaseSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseStatus":                          schema_flotilla_apis_rollouts_v1beta1_BatchReleaseStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BlueGreenStatus":                             schema_flotilla_apis_rollouts_v1beta1_BlueGreenStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BlueGreenStrategy":                           schema_flotilla_apis_rollouts_v1beta1_BlueGreenStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStatus":                                schema_flotilla_apis_rollouts_v1beta1_CanaryStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStep":                                  schema_flotilla_apis_rollouts_v1beta1_CanaryStep(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStrategy":                              schema_flotilla_apis_rollouts_v1beta1_CanaryStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CommonStatus":                                schema_flotilla_apis_rollouts_v1beta1_CommonStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.GatewayTrafficRouting":                       schema_flotilla_apis_rollouts_v1beta1_GatewayTrafficRouting(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeader":                                  schema_flotilla_apis_rollouts_v1beta1_HTTPHeader(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter":                            schema_flotilla_apis_rollouts_v1beta1_HTTPHeaderFilter(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderMatch":                             schema_flotilla_apis_rollouts_v1beta1_HTTPHeaderMatch(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPPathMatch":                               schema_flotilla_apis_rollouts_v1beta1_HTTPPathMatch(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPQueryParamMatch":                         schema_flotilla_apis_rollouts_v1beta1_HTTPQueryParamMatch(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPRouteMatch":                              schema_flotilla_apis_rollouts_v1beta1_HTTPRouteMatch(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.IngressTrafficRouting":                       schema_flotilla_apis_rollouts_v1beta1_IngressTrafficRouting(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef":                                   schema_flotilla_apis_rollouts_v1beta1_ObjectRef(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata":                    schema_flotilla_apis_rollouts_v1beta1_PatchPodTemplateMetadata(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleaseBatch":                                schema_flotilla_apis_rollouts_v1beta1_ReleaseBatch(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleasePlan":                                 schema_flotilla_apis_rollouts_v1beta1_ReleasePlan(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.Rollout":                                     schema_flotilla_apis_rollouts_v1beta1_Rollout(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition":                            schema_flotilla_apis_rollouts_v1beta1_RolloutCondition(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutList":                                 schema_flotilla_apis_rollouts_v1beta1_RolloutList(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutPause":                                schema_flotilla_apis_rollouts_v1beta1_RolloutPause(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutSpec":                                 schema_flotilla_apis_rollouts_v1beta1_RolloutSpec(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutStatus":                               schema_flotilla_apis_rollouts_v1beta1_RolloutStatus(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutStrategy":                             schema_flotilla_apis_rollouts_v1beta1_RolloutStrategy(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef":                           schema_flotilla_apis_rollouts_v1beta1_TrafficRoutingRef(ref),
+		"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingStrategy":                      schema_flotilla_apis_rollouts_v1beta1_TrafficRoutingStrategy(ref),
 		v1.APIGroup{}.OpenAPIModelName():                                                                    schema_pkg_apis_meta_v1_APIGroup(ref),
 		v1.APIGroupList{}.OpenAPIModelName():                                                                schema_pkg_apis_meta_v1_APIGroupList(ref),
 		v1.APIResource{}.OpenAPIModelName():                                                                 schema_pkg_apis_meta_v1_APIResource(ref),
@@ -193,6 +454,174 @@ func schema_flotilla_apis_apps_v1alpha1_AdaptiveUnitedDeploymentStrategy(ref com
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_AdvancedCronJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJob makes a Job, a BroadcastJob or an ImageListPullJob whenever its schedule says.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobList is a list of AdvancedCronJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.AdvancedCronJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_AdvancedCronJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobSpec is what an AdvancedCronJob should do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"schedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedule says when to run: five fields as in cron, or a descriptor such as @daily.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeZone is the IANA name of the time zone that schedule speaks of. Unset means the time zone of the controller. Not together with a TZ= in schedule.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startingDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startingDeadlineSeconds is how late a run may start. Seconds; unset means however late.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"concurrencyPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "concurrencyPolicy is Allow (default), Forbid or Replace.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops new runs. Those under way go on. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"successfulJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "successfulJobsHistoryLimit is how many jobs that ended well are kept. Default 3.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failedJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the job that each run makes: exactly one of its fields is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CronJobTemplate"),
+						},
+					},
+				},
+				Required: []string{"schedule", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.CronJobTemplate"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -220,6 +649,101 @@ func schema_flotilla_apis_apps_v1alpha1_AdvancedStatefulSetTemplateSpec(ref comm
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_BroadcastJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJob runs a pod to its end on every node that fits, once or on every node to come.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_BroadcastJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobList is a list of BroadcastJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.BroadcastJob", v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -669,6 +1193,1181 @@ func schema_flotilla_apis_apps_v1alpha1_CloneSetUpdateStrategy(ref common.Refere
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSet releases content to running pods step by step.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetContainer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetContainer is a container that gets the content: by name or by nameFrom.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the container.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"nameFrom": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nameFrom reads the name from a label or an annotation of the pod, when the pod is made.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SourceContainerNameSource"),
+						},
+					},
+					"mountPath": {
+						SchemaProps: spec.SchemaProps{
+							Description: "mountPath is where the content appears, read-only: an absolute path without \"..\".",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"mountPath"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SourceContainerNameSource"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetList is a list of ConfigMapSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetPostHook(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetPostHook is whom the sidecar tells that files changed: all of exactly one list. Hosts are the pod's own.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"httpGet": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "httpGet: each must answer with a status of 200 to 399.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.HTTPGetAction"),
+									},
+								},
+							},
+						},
+					},
+					"tcpSocket": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "tcpSocket: each must take a connection.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.TCPSocketAction"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.HTTPGetAction", "k8s.io/api/core/v1.TCPSocketAction"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetRevisionEntry(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetRevisionEntry is one revision in the ConfigMap of a set, whose key ConfigMapSetRevisionsKey holds a list of them as JSON, oldest first.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"hash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Hash of the content: see ConfigMapSetRevision.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"customVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "CustomVersion of the content.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeStamp": {
+						SchemaProps: spec.SchemaProps{
+							Description: "TimeStamp is when the content was last made the newest.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Data is the content.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"hash", "customVersion", "timeStamp", "data"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetSpec says which content goes to which pods, and how.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the labels of pods in the namespace of the object. Its matchLabels must not be empty. Immutable.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is the content: at least one key, as in a ConfigMap, none that starts with a dot. All revisions that are kept may have 900 KiB together.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"customVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "customVersion names the content for people. One name is for one content.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "containers that get the content; at least one. A change reaches new pods only.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetContainer"),
+									},
+								},
+							},
+						},
+					},
+					"reloadSidecarConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reloadSidecarConfig says where the container comes from that unpacks the content. A change reaches new pods only. Default type custom with the spoke's default ConfigMap.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfig"),
+						},
+					},
+					"effectPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "effectPolicy says how new content comes into effect.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EffectPolicy"),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many revisions are kept, the current one included. Default 5, 1 to 100. Revisions in use are not dropped: a change is refused when there is no room.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says which pods get new content, and how many at once.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetUpdateStrategy"),
+						},
+					},
+				},
+				Required: []string{"selector", "data", "containers"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetContainer", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EffectPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfig", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetStatus is what was seen of a ConfigMapSet. Only pods that were given the content's volumes when they were made count.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"currentRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentRevision is the hash of the last content that was rolled out in full.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentCustomVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentCustomVersion is its customVersion.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the hash of spec.data: 16 hexadecimal digits, the same in every cluster.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateCustomVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateCustomVersion is its customVersion.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the active pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts those with the update revision in effect.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas counts the ready ones.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReadyReplicas counts those that are both.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"expectedUpdatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "expectedUpdatedReplicas is how many pods the partition lets be updated, summed over the groups.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Progressing, Degraded, UninjectedPods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ConfigMapSetUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ConfigMapSetUpdateStrategy says which pods get new content, and how many at once.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"partition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partition is how many pods of each group stay at the old revision. Percent rounded up. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many pods of each group may be unavailable during the update. More than 0; percent rounded up. Default 1.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"matchLabelKeys": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "matchLabelKeys are label keys by whose values pods are grouped. Keys of selector.matchLabels are not allowed. Unset means one group.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused starts no more pods; those under way end. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerProbe(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerProbe is one probe in one container.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerName is the container to probe.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"probe": {
+						SchemaProps: spec.SchemaProps{
+							Description: "probe to run; its ports are numbers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.Probe"),
+						},
+					},
+				},
+				Required: []string{"name", "containerName", "probe"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.Probe"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerProbeState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerProbeState is the result of one probe.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"state": {
+						SchemaProps: spec.SchemaProps{
+							Description: "state is Succeeded, Failed or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the probe last ran, or a little before: it is not written for itself.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when state last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is the output of the probe, at most 1024 bytes.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerID is the instance of the container that was probed: runtime://id. OpenKruise does not write it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequest restarts containers of one pod in place.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestContainerRecreateState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestContainerRecreateState is how far one container is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the container.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase of the container.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says what is in the way.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"isKilled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "isKilled says that the agent has stopped the old instance.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestList is a list of ContainerRecreateRequests.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequest"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequest", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestSpec says which containers of which pod to restart. Immutable.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"podName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podName is the pod, in the namespace of the request.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "containers to restart, each once, in this order where the strategy asks for order.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainer"),
+									},
+								},
+							},
+						},
+					},
+					"strategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "strategy says how to restart them.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStrategy"),
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long after its creation the request is given up. Seconds, at least 3; unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long after its end the request is deleted. Seconds; unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"podName", "containers"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainer"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestStatus is what was seen of a request. The node agent writes phase and containerRecreateStates, the spoke the rest, and the phase when it ends a request itself.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is empty until the node's agent has seen the request, then Pending, Recreating, Completed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when it became Completed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says why it ended early. Empty where it did not.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerRecreateStates": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerRecreateStates, one for each container of the spec, in its order.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestContainerRecreateState"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerRecreateRequestContainerRecreateState", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestStrategy says how to restart containers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"failurePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failurePolicy is Fail (default) or Ignore.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"orderedRecreate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "orderedRecreate waits for each container before it stops the next. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"forceRecreate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "forceRecreate also stops containers that were restarted, or have not started, since the request was made. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"terminationGracePeriodSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "terminationGracePeriodSeconds is how long a container may take to stop. Seconds; the pod's own by default.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"unreadyGracePeriodSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unreadyGracePeriodSeconds is how long the pod is kept not ready before the first container stops. Seconds; works in pods with readiness gate KruisePodReady. Unset means not at all.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"minStartedSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minStartedSeconds is how long a new container runs before it counts as restarted. Seconds, default 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_CronJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CronJobTemplate is the job that each run makes: exactly one field is set. The third kind that v1beta1 knows, imageListPullJobTemplate, is kept in an annotation of objects read in this version.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"jobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "jobTemplate makes native Jobs. Immutable.",
+							Ref:         ref("k8s.io/api/batch/v1.JobTemplateSpec"),
+						},
+					},
+					"broadcastJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "broadcastJobTemplate makes BroadcastJobs. Immutable.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec", "k8s.io/api/batch/v1.JobTemplateSpec"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSet runs one pod on every node that fits, and updates them node by node.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetList is a list of DaemonSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.DaemonSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetSpec is what an Advanced DaemonSet should be. v1beta1's scaleStrategy.partitionedScaling is annotation daemonset.kruise.io/progressive-create-pod here.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the pods of this set. Immutable; must match the template's labels.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods; every node that fits it gets one. Stored as it is sent, without defaults.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how pods get a new template. Its rollingUpdateType may also be Surging.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy"),
+						},
+					},
+					"minReadySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReadySeconds is how long a pod is ready before it counts as available. Seconds, default 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"burstReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "burstReplicas caps the pods created, and the pods deleted, in one pass. Percent of the nodes that should run a pod, rounded down. Default 250.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many superseded revisions are kept. Default 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"lifecycle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lifecycle hooks: preDelete only. inPlaceUpdate is refused, preNormal has no effect.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle"),
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_DaemonSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetStatus is what was seen of an Advanced DaemonSet. All numbers count nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"currentNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentNumberScheduled counts nodes that should run a pod and have at least one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberMisscheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberMisscheduled counts nodes that should run no pod and have one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredNumberScheduled counts nodes that should run a pod.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberReady": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberReady counts nodes that should run a pod and have a ready one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"updatedNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedNumberScheduled counts nodes whose pod is of the newest revision.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberAvailable counts nodes whose pod is available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberUnavailable counts nodes that should run a pod and have no available one.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"daemonSetHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "daemonSetHash is the short hash of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -699,6 +2398,604 @@ func schema_flotilla_apis_apps_v1alpha1_DeploymentTemplateSpec(ref common.Refere
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_EffectPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EffectPolicy says how new content comes into effect.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is ReStart (default), PostHook or HotUpdate.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"postHook": {
+						SchemaProps: spec.SchemaProps{
+							Description: "postHook is whom the sidecar tells, of type PostHook only.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetPostHook"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ConfigMapSetPostHook"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralContainerTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralContainerTemplateSpec holds the containers that pods get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"ephemeralContainers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ephemeralContainers that each pod gets. imagePullPolicy and terminationMessagePolicy are not defaulted and have to be set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.EphemeralContainer"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"ephemeralContainers"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.EphemeralContainer"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJob puts ephemeral containers into running pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobCondition is one observation about an EphemeralJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the condition was last looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one CamelCase word for programs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobList is a list of EphemeralJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobSpec says which ephemeral containers go into which pods.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects pods of the job's namespace.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is how many pods get the containers. Unset means all that are selected.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many pods are worked on at a time. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template holds the containers.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralContainerTemplateSpec"),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops new containers. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long the job may run before it fails. Seconds from its start; unset means no bound.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long the job is kept once it ended. Seconds, default 1800.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralContainerTemplateSpec", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_EphemeralJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "EphemeralJobStatus is what was seen of an EphemeralJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the job.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobCondition"),
+									},
+								},
+							},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first worked on.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job ended, well or not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Waiting, Running, Paused, Unknown, Succeeded, Failed or Error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"match": {
+						SchemaProps: spec.SchemaProps{
+							Description: "match counts the pods that get the containers.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"running": {
+						SchemaProps: spec.SchemaProps{
+							Description: "running counts pods in which they run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts pods in which they ended well.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"waiting": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waiting counts pods in which they wait to start.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts pods in which one failed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.EphemeralJobCondition", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ImageListPullJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJob pulls several images on many nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ImageListPullJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobList is a list of ImageListPullJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageListPullJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageListPullJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ImagePullJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJob pulls one image on many nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ImagePullJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobList is a list of ImagePullJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImagePullJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImagePullJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ImageSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageSpec is what to pull of one image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are Secrets to pull with. The node agent may read those of its own namespace only.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReferenceObject"),
+									},
+								},
+							},
+						},
+					},
+					"tags": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tags to pull, sorted, each once.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagSpec"),
+									},
+								},
+							},
+						},
+					},
+					"sandboxConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
+						},
+					},
+				},
+				Required: []string{"tags"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReferenceObject", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1alpha1_ManualUpdate(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -724,6 +3021,1862 @@ func schema_flotilla_apis_apps_v1alpha1_ManualUpdate(ref common.ReferenceCallbac
 				},
 			},
 		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodeImage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImage is what one node should pull and has pulled. It has the node's name and labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImageSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImageSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodeImageList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImageList is a list of NodeImages.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImage"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeImage", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodeImageSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImageSpec is what one node should pull.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"images": {
+						SchemaProps: spec.SchemaProps{
+							Description: "images maps image names, without tag or digest, to what to pull of them. At most 256.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageSpec"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ImageSpec"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodePodProbe(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodePodProbe carries probes to the agent of one node, and their results back. It has the node's name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbeStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodePodProbeList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodePodProbeList is a list of NodePodProbes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbe"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodePodProbe", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodePodProbeSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodePodProbeSpec is what the agent of one node should probe. The spoke writes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"podProbes": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "uid",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "podProbes, one for each pod.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbe"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbe"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodePodProbeStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodePodProbeStatus is what the node's agent has found. The node agent writes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"podProbeStatuses": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "uid",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "podProbeStatuses, one for each pod with results.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeStatus"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_NodeTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeTopologyTerm lists labels of nodes that a pod comes back to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeTopologyKeys": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeTopologyKeys are keys of node labels.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"nodeTopologyKeys"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PersistentPodState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodState remembers where the pods of a workload ran and sends them there again.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodStateSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PersistentPodStateList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateList is a list of PersistentPodStates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodState"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PersistentPodState", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PersistentPodStateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateSpec says what is remembered of the pods of a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload: a StatefulSet of apps or apps.kruise.io, or a kind that the administrator allowed. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"persistentPodAnnotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodAnnotations are annotations of the pods to remember.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation"),
+									},
+								},
+							},
+						},
+					},
+					"requiredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredPersistentTopology makes a pod that comes again run where the one before ran.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm"),
+						},
+					},
+					"preferredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredPersistentTopology makes a pod that comes again rather run where the one before ran.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PreferredTopologyTerm"),
+									},
+								},
+							},
+						},
+					},
+					"persistentPodStateRetentionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodStateRetentionPolicy is WhenScaled (default) or WhenDeleted.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"targetRef"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PreferredTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodContainerProbe is one probe and what its result marks.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the probe, unique in the object. No character # in it, and not the type of a condition of Kubernetes or ours.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerName is the container to probe.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"probe": {
+						SchemaProps: spec.SchemaProps{
+							Description: "probe is run by the node's agent: exec, httpGet or tcpSocket. Seconds and thresholds are as for the kubelet's probes; nothing is filled in here, so httpGet needs its path and scheme.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.Probe"),
+						},
+					},
+					"markerPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "markerPolicy says which labels and annotations the pod has in which state. Each state once.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ProbeMarkerPolicy"),
+									},
+								},
+							},
+						},
+					},
+					"podConditionType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podConditionType is the type of the pod condition that mirrors the result. Either this or markerPolicy must be there.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "containerName", "probe"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ProbeMarkerPolicy", "k8s.io/api/core/v1.Probe"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodProbe(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodProbe is what to probe in one pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid of the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"IP": {
+						SchemaProps: spec.SchemaProps{
+							Description: "IP of the pod; empty while it has none.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"probes": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "probes to run.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerProbe"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name", "namespace", "uid", "IP"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerProbe"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodProbeMarker(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodProbeMarker probes containers and marks their pods with conditions, labels and annotations.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarkerStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodProbeMarkerList is a list of PodProbeMarkers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarker"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodProbeMarker", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodProbeMarkerSpec says which containers to probe and what to mark.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the labels of pods in the namespace of the object. Immutable; must select by something.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"probes": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "probes to run, each in one container of every matched pod. At least one.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodContainerProbe"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"selector", "probes"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.PodContainerProbe", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodProbeMarkerStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodProbeMarkerStatus is what was seen of a PodProbeMarker.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"matchedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matchedPods counts the active, initialized and scheduled pods that match.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PodProbeStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodProbeStatus holds the results of one pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid of the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"probeStates": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "probeStates, one for each probe with a result.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerProbeState"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"name", "namespace", "uid"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ContainerProbeState"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_PreferredTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PreferredTopologyTerm is a preference for nodes by their labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"weight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "weight of the preference, as in node affinity: 1 to 100.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"preference": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preference lists the labels.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm"),
+						},
+					},
+				},
+				Required: []string{"weight", "preference"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.NodeTopologyTerm"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ProbeMarkerPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ProbeMarkerPolicy is what a pod is marked with in one state. The marks of the other state are taken off.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"state": {
+						SchemaProps: spec.SchemaProps{
+							Description: "state is Succeeded or Failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels to set.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations to set.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"state"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ReferenceObject(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReferenceObject names a Secret.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Secret.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Secret.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ReloadSidecarConfig(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReloadSidecarConfig says where the reload sidecar comes from.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is k8s, sidecarset or custom (default).",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"config": {
+						SchemaProps: spec.SchemaProps{
+							Description: "config holds the fields of the type; those of other types stay empty.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarOptions"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarOptions"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ReloadSidecarConfigMapRef(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReloadSidecarConfigMapRef names a ConfigMap.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the ConfigMap.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the ConfigMap. Default the namespace of the object.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ReloadSidecarOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReloadSidecarOptions are the fields of all types.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the container, of type k8s. Default <name of the object>-reload-sidecar.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image of the container, of type k8s.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"restartPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartPolicy of the container, of type k8s. Heeded in native sidecars only.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"command": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "command of the container, of type k8s. Default the image's.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"sidecarSetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sidecarSetRef is the container of type sidecarset.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarSetRef"),
+						},
+					},
+					"configMapRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "configMapRef is the ConfigMap of type custom; its key reload-sidecar holds the container as JSON or YAML.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfigMapRef"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarConfigMapRef", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ReloadSidecarSetRef"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ReloadSidecarSetRef(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReloadSidecarSetRef names a container of a SidecarSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the SidecarSet.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerName is the container in it.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "containerName"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistribution(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistribution copies one Secret or ConfigMap into many namespaces and keeps the copies alike.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionCondition says which namespaces have one kind of trouble.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is Succeeded, or the text of the last error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failedNamespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedNamespace lists the namespaces that have this trouble.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionList is a list of ResourceDistributions.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistribution"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistribution", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionSpec says what is copied, and where to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource is the Secret or ConfigMap to copy, with apiVersion, kind and metadata. Its apiVersion, kind and name are immutable; its namespace is ignored.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are the namespaces that get a copy. kube-system and kube-public never do.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionTargets"),
+						},
+					},
+				},
+				Required: []string{"resource", "targets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionTargets", runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionStatus is what was seen of a ResourceDistribution.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the namespaces that should have a copy.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts those that have one as it should be.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the others.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: one for each way to fail.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionCondition"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.ResourceDistributionCondition"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_ResourceDistributionTargets(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionTargets are the namespaces that get a copy: all, or those listed together with those selected; always without the excluded ones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"allNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allNamespaces takes in every namespace, whatever the other fields select. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"excludedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "excludedNamespaces are left out, whatever the other fields say.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"includedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "includedNamespaces are taken in by name, whether they exist or not.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"namespaceLabelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceLabelSelector takes in namespaces by their labels. Empty selects none.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_SidecarSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSet puts containers into the pods it matches and updates them in place.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_SidecarSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetList is a list of SidecarSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.SidecarSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_SidecarSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetSpec is what a SidecarSet should be.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the labels of the pods that get the sidecars. Must select by something.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace is one namespace whose pods get the sidecars; it overrides namespaceSelector, as which it is stored.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceSelector matches the labels of the namespaces whose pods get the sidecars. Unset means every namespace; when set it must select by something.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"initContainers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "initContainers are put into new pods; running pods never get them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer"),
+									},
+								},
+							},
+						},
+					},
+					"containers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containers are put into new pods; a new image reaches pods that have them in place.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer"),
+									},
+								},
+							},
+						},
+					},
+					"volumes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumes that the sidecars mount. A volume of the pod with the same name wins.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.Volume"),
+									},
+								},
+							},
+						},
+					},
+					"imagePullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullSecrets are added to those of new pods. They must exist in the namespaces of the pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.LocalObjectReference"),
+									},
+								},
+							},
+						},
+					},
+					"injectionStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "injectionStrategy says whether, and which revision of, the sidecars new pods get.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectionStrategy"),
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how running pods get new images.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy"),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many revisions are kept. Default 10; less than 1 counts as 1. A revision that a pod or injectionStrategy names is kept beyond it.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"patchPodMetadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patchPodMetadata are annotations that pods get with the sidecars.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchPodMetadata"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectionStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchPodMetadata", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy", "k8s.io/api/core/v1.LocalObjectReference", "k8s.io/api/core/v1.Volume", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSet runs pods that each have an ordinal, a name that stays, and claims of their own, and updates them in place or by recreation.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetList is a list of StatefulSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.StatefulSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetSpec is what an Advanced StatefulSet should be. What v1beta1 knows beyond it is kept in an annotation of objects read in this version.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is the number of pods wanted. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the pods of this set. Immutable; must match the template's labels.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"volumeClaimTemplates": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeClaimTemplates: one claim of each per ordinal.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.PersistentVolumeClaim"),
+									},
+								},
+							},
+						},
+					},
+					"serviceName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serviceName is the headless service of the set. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"podManagementPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podManagementPolicy is OrderedReady (default) or Parallel. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how pods get a new template.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy"),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many superseded revisions are kept. Default 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetUpdateStrategy", "k8s.io/api/core/v1.PersistentVolumeClaim", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_StatefulSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetStatus is what was seen of an Advanced StatefulSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the pods that exist.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas counts the pods that run and are ready.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas counts pods ready for minReadySeconds with no lifecycle step under way.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentReplicas counts pods of the current revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts pods of the update revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentRevision is the name of the last revision that was rolled out in full.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the name of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"labelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labelSelector is the selector as a string, for the scale subresource.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"},
 	}
 }
 
@@ -1343,6 +5496,404 @@ func schema_flotilla_apis_apps_v1alpha1_UpdateStatus(ref common.ReferenceCallbac
 	}
 }
 
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpread(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpread spreads the pods of an existing workload over domains as they are created.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadList is a list of WorkloadSpreads.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpread"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpread", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSpec is how the pods of a workload should be spread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are spread. Only the version in apiVersion can be changed.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"targetFilter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetFilter takes in only some pods of the workload.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter"),
+						},
+					},
+					"subsets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsets in the order in which they are filled; they are emptied from the last.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubset"),
+									},
+								},
+							},
+						},
+					},
+					"scheduleStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scheduleStrategy is Fixed (default) or Adaptive.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy"),
+						},
+					},
+				},
+				Required: []string{"targetRef", "subsets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubset", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadStatus is what was seen of a WorkloadSpread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"subsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsetStatuses over all versions of the pods, in the order of the subsets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus"),
+									},
+								},
+							},
+						},
+					},
+					"versionedSubsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "versionedSubsetStatuses for each version of the pods: the books that pod admission goes by.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type: []string{"array"},
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus"),
+												},
+											},
+										},
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubset(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubset is one domain: where its pods run, how many, and what else they get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset, unique among them.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"requiredNodeSelectorTerm": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredNodeSelectorTerm says on which nodes its pods may run; it is added to the pod's own terms.",
+							Ref:         ref("k8s.io/api/core/v1.NodeSelectorTerm"),
+						},
+					},
+					"preferredNodeSelectorTerms": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredNodeSelectorTerms say on which nodes its pods should rather run. Weights are 1 to 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.PreferredSchedulingTerm"),
+									},
+								},
+							},
+						},
+					},
+					"tolerations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tolerations its pods get besides their own.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.Toleration"),
+									},
+								},
+							},
+						},
+					},
+					"maxReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxReplicas is how many pods the subset takes. A number, or a percentage of the workload's replicas rounded up; all subsets use the same form. Unset means no bound.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"patch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patch is a strategic merge patch on the pods of this subset.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.NodeSelectorTerm", "k8s.io/api/core/v1.PreferredSchedulingTerm", "k8s.io/api/core/v1.Toleration", runtime.RawExtension{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubsetCondition is one observation about a subset.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition: Schedulable.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one CamelCase word for programs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1alpha1_WorkloadSpreadSubsetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubsetStatus is what was seen of one subset.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the active pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the subset: Schedulable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetCondition"),
+									},
+								},
+							},
+						},
+					},
+					"missingReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "missingReplicas is how many more pods the subset takes; -1 means any number.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"creatingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "creatingPods are pods let in and not yet seen, by name or by the UID in their annotation, with the time they were let in. Forgotten after 30 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"deletingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletingPods are pods whose deletion was let through and not yet seen, by name, with the time. Forgotten after 15 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1.WorkloadSpreadSubsetCondition", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1377,6 +5928,242 @@ func schema_flotilla_apis_apps_v1beta1_AdaptiveUnitedDeploymentStrategy(ref comm
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_AdaptiveWorkloadSpreadStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdaptiveWorkloadSpreadStrategy tunes type Adaptive.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"disableSimulationSchedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disableSimulationSchedule has no effect: scheduling is not simulated. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"rescheduleCriticalSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rescheduleCriticalSeconds is how long a pod may be unschedulable before it is deleted and its subset avoided for five minutes. Seconds; unset or 0 means for ever. With n subsets at most 295/(n-1), with one subset 2147483647.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJob makes a Job, a BroadcastJob or an ImageListPullJob whenever its schedule says.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobList is a list of AdvancedCronJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdvancedCronJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobSpec is what an AdvancedCronJob should do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"schedule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "schedule says when to run: five fields as in cron, or a descriptor such as @daily.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"timeZone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeZone is the IANA name of the time zone that schedule speaks of. Unset means the time zone of the controller. Not together with a TZ= in schedule.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"startingDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startingDeadlineSeconds is how late a run may start. Seconds; unset means however late.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"concurrencyPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "concurrencyPolicy is Allow, Forbid or Replace. Default Allow; Replace with imageListPullJobTemplate, where Allow is refused.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops new runs. Those under way go on. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"successfulJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "successfulJobsHistoryLimit is how many jobs that ended well are kept. Default 3.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failedJobsHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedJobsHistoryLimit is how many jobs that failed are kept. Default 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the job that each run makes: exactly one of its fields is set.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CronJobTemplate"),
+						},
+					},
+				},
+				Required: []string{"schedule", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CronJobTemplate"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_AdvancedCronJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "AdvancedCronJobStatus is what was seen of an AdvancedCronJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Job, BroadcastJob or ImageListPullJob.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active refers to the jobs that are not done.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ObjectReference"),
+									},
+								},
+							},
+						},
+					},
+					"lastScheduleTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastScheduleTime is when the newest run was due.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.ObjectReference", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1404,6 +6191,378 @@ func schema_flotilla_apis_apps_v1beta1_AdvancedStatefulSetTemplateSpec(ref commo
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJob runs a pod to its end on every node that fits, once or on every node to come.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobCompletionPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobCompletionPolicy says when a job ends and what becomes of it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Always (default) or Never.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long the job may run before it fails. Seconds from its start; unset means no bound. Type Always only.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long the job is kept once it ended. Seconds; unset means for ever. Type Always only.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobCondition is one observation about a BroadcastJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Complete or Failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastProbeTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastProbeTime is when the condition was last looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one word for programs.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobFailurePolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobFailurePolicy says what a failed pod means for the job.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is FailFast (default), Continue or Pause.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"restartLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartLimit is how often the containers of a pod may restart, added up, before the pod counts as failed. Default 0; for restartPolicy OnFailure only.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobList is a list of BroadcastJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobSpec is what a BroadcastJob should do.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism caps the pods that run at a time. Percent of the nodes that fit, rounded up. Default 2147483647: all at once.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods; every node that fits it gets one. restartPolicy must be Never or OnFailure.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job ends and what becomes of it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCompletionPolicy"),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops the creation of pods. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"failurePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failurePolicy says what a failed pod means for the job.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobFailurePolicy"),
+						},
+					},
+				},
+				Required: []string{"template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobFailurePolicy", "k8s.io/api/core/v1.PodTemplateSpec", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobStatus is what was seen of a BroadcastJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the job.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCondition"),
+									},
+								},
+							},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first worked on.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job ended, well or not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active counts the pods that run.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the pods that ended well.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the pods that failed.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the nodes that should run a pod.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is running, paused, completed or failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobCondition", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_BroadcastJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BroadcastJobTemplateSpec is a BroadcastJob without its name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata of the jobs: labels and annotations.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the jobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobSpec", v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -1816,6 +6975,40 @@ func schema_flotilla_apis_apps_v1beta1_CloneSetUpdateStrategy(ref common.Referen
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_CompletionPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CompletionPolicy says when a job is done and what happens then.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Always (default) or Never.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long after its start the job is given up. Seconds; type Always only. Unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long after its end the job is deleted. Seconds; type Always only. Unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_Condition(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1873,6 +7066,815 @@ func schema_flotilla_apis_apps_v1beta1_Condition(ref common.ReferenceCallback) c
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequest restarts containers of one pod in place.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestContainer is one container to restart. Admission fills all but its name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the container in the pod.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"preStop": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preStop is the hook to run first, taken from the pod. Users leave it out.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ProbeHandler"),
+						},
+					},
+					"ports": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ports are the container's ports where preStop is httpGet, taken from the pod. Users leave it out.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ContainerPort"),
+									},
+								},
+							},
+						},
+					},
+					"statusContext": {
+						SchemaProps: spec.SchemaProps{
+							Description: "statusContext is the instance to restart, taken from the pod. Users leave it out.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerContext"),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerContext", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ProbeHandler", "k8s.io/api/core/v1.ContainerPort"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerContext(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestContainerContext is the instance of a container at the time of the request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"containerID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerID of the instance, as the pod's status has it: runtime://id.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"restartCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartCount of the container.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"containerID", "restartCount"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerRecreateState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestContainerRecreateState is how far one container is.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the container.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase of the container.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says what is in the way.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"isKilled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "isKilled says that the agent has stopped the old instance.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestContainerStatus is the new instance of one container.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the container.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"ready": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ready says whether it is ready.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"restartCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "restartCount of the container.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"containerID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerID of the instance: runtime://id.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestList is a list of ContainerRecreateRequests.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequest"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequest", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestSpec says which containers of which pod to restart. Immutable.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"podName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podName is the pod, in the namespace of the request.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "containers to restart, each once, in this order where the strategy asks for order.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainer"),
+									},
+								},
+							},
+						},
+					},
+					"strategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "strategy says how to restart them.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStrategy"),
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long after its creation the request is given up. Seconds, at least 3; unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long after its end the request is deleted. Seconds; unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"podName", "containers"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainer", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestStrategy"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestStatus is what was seen of a request. The node agent writes phase and containerRecreateStates, the spoke the rest, and the phase when it ends a request itself.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is empty until the node's agent has seen the request, then Pending, Recreating, Completed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when it became Completed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says why it ended early. Empty where it did not.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"containerRecreateStates": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerRecreateStates, one for each container of the spec, in its order.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerRecreateState"),
+									},
+								},
+							},
+						},
+					},
+					"containerStatusSnapshot": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containerStatusSnapshot holds the new instances of the containers, as the pod's status has them. The spoke writes it for the node agent, which may not see the pod.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerStatus"),
+									},
+								},
+							},
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the request: PreRecreateGrace.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerRecreateState", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ContainerRecreateRequestContainerStatus", v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContainerRecreateRequestStrategy says how to restart containers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"failurePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failurePolicy is Fail (default) or Ignore.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"orderedRecreate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "orderedRecreate waits for each container before it stops the next. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"forceRecreate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "forceRecreate also stops containers that were restarted, or have not started, since the request was made. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"terminationGracePeriodSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "terminationGracePeriodSeconds is how long a container may take to stop. Seconds; the pod's own by default.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"unreadyGracePeriodSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unreadyGracePeriodSeconds is how long the pod is kept not ready before the first container stops. Seconds; works in pods with readiness gate KruisePodReady. Unset means not at all.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"minStartedSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minStartedSeconds is how long a new container runs before it counts as restarted. Seconds, default 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_CronJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CronJobTemplate is the job that each run makes: exactly one field is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"jobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "jobTemplate makes native Jobs. Immutable.",
+							Ref:         ref("k8s.io/api/batch/v1.JobTemplateSpec"),
+						},
+					},
+					"broadcastJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "broadcastJobTemplate makes BroadcastJobs. Immutable.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec"),
+						},
+					},
+					"imageListPullJobTemplate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imageListPullJobTemplate makes ImageListPullJobs.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.BroadcastJobTemplateSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobTemplateSpec", "k8s.io/api/batch/v1.JobTemplateSpec"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSet runs one pod on every node that fits, and updates them node by node.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetList is a list of DaemonSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetScaleStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetScaleStrategy tunes how pods are added.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"partitionedScaling": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partitionedScaling lets rollingUpdate.partition hold back the creation of pods as well: no more nodes get a first pod than the partition lets be updated. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetSpec is what an Advanced DaemonSet should be.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the pods of this set. Immutable; must match the template's labels.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"template": {
+						SchemaProps: spec.SchemaProps{
+							Description: "template of the pods; every node that fits it gets one. Stored as it is sent, without defaults.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.PodTemplateSpec"),
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how pods get a new template.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy"),
+						},
+					},
+					"minReadySeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minReadySeconds is how long a pod is ready before it counts as available. Seconds, default 0.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"burstReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "burstReplicas caps the pods created, and the pods deleted, in one pass. Percent of the nodes that should run a pod, rounded down. Default 250.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many superseded revisions are kept. Default 10.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"lifecycle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lifecycle hooks: preDelete only. inPlaceUpdate is refused, preNormal has no effect.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle"),
+						},
+					},
+					"scaleStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scaleStrategy tunes how pods are added.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetScaleStrategy"),
+						},
+					},
+				},
+				Required: []string{"selector", "template"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetScaleStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.DaemonSetUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Lifecycle", "k8s.io/api/core/v1.PodTemplateSpec", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetStatus is what was seen of an Advanced DaemonSet. All numbers count nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"currentNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentNumberScheduled counts nodes that should run a pod and have at least one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberMisscheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberMisscheduled counts nodes that should run no pod and have one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredNumberScheduled counts nodes that should run a pod.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberReady": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberReady counts nodes that should run a pod and have a ready one.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"updatedNumberScheduled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedNumberScheduled counts nodes whose pod is of the newest revision.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberAvailable counts nodes whose pod is available.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"numberUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "numberUnavailable counts nodes that should run a pod and have no available one.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the short hash of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_DaemonSetUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "DaemonSetUpdateStrategy says how pods get a new template.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is RollingUpdate (default) or OnDelete.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"rollingUpdate": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingUpdate tunes type RollingUpdate.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateDaemonSet"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RollingUpdateDaemonSet"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1900,6 +7902,1011 @@ func schema_flotilla_apis_apps_v1beta1_DeploymentTemplateSpec(ref common.Referen
 		},
 		Dependencies: []string{
 			"k8s.io/api/apps/v1.DeploymentSpec", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_FailedImageStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailedImageStatus is an image that some node gave up.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"imagePullJob": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullJob is the name of the job that pulls it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the image.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says where to look.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJob pulls several images on many nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobList is a list of ImageListPullJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobSpec says which images to pull on which nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"images": {
+						SchemaProps: spec.SchemaProps{
+							Description: "images to pull, 1 to 255, each once. One ImagePullJob is made for each.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are names of Secrets in the namespace of the job. Immutable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector picks nodes by name or by label. Unset means all. Not together with podSelector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
+						},
+					},
+					"podSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podSelector picks the nodes on which pods of the job's namespace with these labels run.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"pullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullPolicy bounds the pull on one node.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job is done.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
+						},
+					},
+					"sandboxConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
+						},
+					},
+					"imagePullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullPolicy is IfNotPresent (default) or Always.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"images", "completionPolicy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobStatus is what was seen of an ImageListPullJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the images.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active counts the images that some node pulls.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"completed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completed counts the images that every node pulled or gave up.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the images that every node has pulled.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job was done. Unset while it is not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"failedImageStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedImageStatuses, one for each image that some node gave up.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.FailedImageStatus", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageListPullJobTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageListPullJobTemplateSpec is an ImageListPullJob without its name.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata of the jobs: labels and annotations.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the jobs.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageListPullJobSpec", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJob(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJob pulls one image on many nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobList is a list of ImagePullJobs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJob", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobNodeSelector(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobNodeSelector picks nodes: by names or by labels, not both.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"names": {
+						SchemaProps: spec.SchemaProps{
+							Description: "names of nodes, each once. Names of no node are skipped.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"matchLabels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels map is equivalent to an element of matchExpressions, whose key field is \"key\", the operator is \"In\", and the values array contains only \"value\". The requirements are ANDed.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"matchExpressions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "matchExpressions is a list of label selector requirements. The requirements are ANDed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.LabelSelectorRequirement{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelectorRequirement{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobPodSelector(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobPodSelector picks pods by their labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"matchLabels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matchLabels is a map of {key,value} pairs. A single {key,value} in the matchLabels map is equivalent to an element of matchExpressions, whose key field is \"key\", the operator is \"In\", and the values array contains only \"value\". The requirements are ANDed.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"matchExpressions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "matchExpressions is a list of label selector requirements. The requirements are ANDed.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.LabelSelectorRequirement{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelectorRequirement{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobSpec says which image to pull on which nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "image to pull: a reference with a tag or a digest; neither means tag latest.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are names of Secrets in the namespace of the job. Immutable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector picks nodes by name or by label. Unset means all. Not together with podSelector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
+						},
+					},
+					"podSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podSelector picks the nodes on which pods of the job's namespace with these labels run.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"pullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullPolicy bounds the pull on one node.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job is done.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
+						},
+					},
+					"sandboxConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
+						},
+					},
+					"imagePullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullPolicy is IfNotPresent (default) or Always.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"image", "completionPolicy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobStatus is what was seen of an ImagePullJob.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the job was first looked at.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the job was done. Unset while it is not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the nodes that the job picks.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"active": {
+						SchemaProps: spec.SchemaProps{
+							Description: "active counts the nodes that pull.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the nodes that have pulled.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the nodes that gave up.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failedNodes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedNodes are the names of the nodes that gave up, sorted.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImagePullJobTemplate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImagePullJobTemplate says how to pull, and on which nodes.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are names of Secrets in the namespace of the job. Immutable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector picks nodes by name or by label. Unset means all. Not together with podSelector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector"),
+						},
+					},
+					"podSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podSelector picks the nodes on which pods of the job's namespace with these labels run.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector"),
+						},
+					},
+					"parallelism": {
+						SchemaProps: spec.SchemaProps{
+							Description: "parallelism is how many nodes pull at once. A number, no percentage. Default 1; 0 pauses.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"pullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullPolicy bounds the pull on one node.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy"),
+						},
+					},
+					"completionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionPolicy says when the job is done.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy"),
+						},
+					},
+					"sandboxConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
+						},
+					},
+					"imagePullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullPolicy is IfNotPresent (default) or Always.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"completionPolicy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.CompletionPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobNodeSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImagePullJobPodSelector", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PullPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageSpec is what to pull of one image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"pullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullSecrets are Secrets to pull with. The node agent may read those of its own namespace only.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ReferenceObject"),
+									},
+								},
+							},
+						},
+					},
+					"tags": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tags to pull, sorted, each once.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagSpec"),
+									},
+								},
+							},
+						},
+					},
+					"sandboxConfig": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sandboxConfig is handed to the container runtime with the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"),
+						},
+					},
+				},
+				Required: []string{"tags"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ReferenceObject", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SandboxConfig"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageStatus is the state of the tags of one image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"tags": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tags, sorted.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagStatus"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageTagPullPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageTagPullPolicy bounds the pull of one tag.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"timeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeoutSeconds bounds one attempt. Seconds, default 600.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"backoffLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "backoffLimit is how many more attempts are made. Default 3.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ttlSecondsAfterFinished": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ttlSecondsAfterFinished is how long after its end the tag is dropped. Seconds.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"activeDeadlineSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "activeDeadlineSeconds is how long after its start the pull is given up. Seconds; unset means never.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageTagSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageTagSpec is one tag to pull.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"tag": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tag, or digest with its algorithm: sha256:….",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"createdAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "createdAt is when the pull was asked for.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"pullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pullPolicy bounds the pull.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagPullPolicy"),
+						},
+					},
+					"ownerReferences": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ownerReferences are the jobs that asked for it. The tag goes with the last of them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ObjectReference"),
+									},
+								},
+							},
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version rises when the tag is to be pulled anew. 0 or more.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"imagePullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullPolicy is IfNotPresent (default) or Always.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"tag"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageTagPullPolicy", "k8s.io/api/core/v1.ObjectReference", v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ImageTagStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ImageTagStatus is the state of one tag.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"tag": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tag, or digest with its algorithm.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Waiting, Pulling, Succeeded or Failed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"progress": {
+						SchemaProps: spec.SchemaProps{
+							Description: "progress of the pull, 0 to 100.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when the pull began.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"completionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "completionTime is when the pull ended. Unset while it has not.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version of the tag's spec that this speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"imageID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imageID is the image that was pulled: name@id.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is the last error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"tag"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -2055,6 +9062,1074 @@ func schema_flotilla_apis_apps_v1beta1_ManualUpdate(ref common.ReferenceCallback
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_NodeImage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImage is what one node should pull and has pulled. It has the node's name and labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImageStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_NodeImageList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImageList is a list of NodeImages.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImage"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeImage", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_NodeImageSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImageSpec is what one node should pull.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"images": {
+						SchemaProps: spec.SchemaProps{
+							Description: "images maps image names, without tag or digest, to what to pull of them. At most 256.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageSpec"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageSpec"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_NodeImageStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeImageStatus is what the node's agent has pulled.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the tags of all images.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts the tags that were pulled.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the tags that were given up.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"pulling": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pulling counts the tags that are being pulled.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"waiting": {
+						SchemaProps: spec.SchemaProps{
+							Description: "waiting counts the tags that wait for a free worker.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"imageStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imageStatuses maps image names to the state of their tags.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageStatus"),
+									},
+								},
+							},
+						},
+					},
+					"firstSyncStatus": {
+						SchemaProps: spec.SchemaProps{
+							Description: "firstSyncStatus is not written any more.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SyncStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ImageStatus", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SyncStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_NodeTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NodeTopologyTerm lists labels of nodes that a pod comes back to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"keys": {
+						SchemaProps: spec.SchemaProps{
+							Description: "keys of node labels.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"keys"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodAnnotation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodAnnotation is one annotation to remember.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"key": {
+						SchemaProps: spec.SchemaProps{
+							Description: "key of the annotation.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"key"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodState remembers where the pods of a workload ran and sends them there again.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodStateStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodStateList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateList is a list of PersistentPodStates.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodState"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodState", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodStateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateSpec says what is remembered of the pods of a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload: a StatefulSet of apps or apps.kruise.io, or a kind that the administrator allowed. Immutable.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"persistentPodAnnotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodAnnotations are annotations of the pods to remember.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation"),
+									},
+								},
+							},
+						},
+					},
+					"requiredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredPersistentTopology makes a pod that comes again run where the one before ran.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm"),
+						},
+					},
+					"preferredPersistentTopology": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredPersistentTopology makes a pod that comes again rather run where the one before ran.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PreferredTopologyTerm"),
+									},
+								},
+							},
+						},
+					},
+					"persistentPodStateRetentionPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "persistentPodStateRetentionPolicy is WhenScaled (default) or WhenDeleted.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"targetRef"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PersistentPodAnnotation", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PreferredTopologyTerm", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PersistentPodStateStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PersistentPodStateStatus is what is remembered.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"podStates": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podStates is what is remembered of each pod, by its name.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PodState"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.PodState"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PodState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodState is what is remembered of one pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"nodeName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeName is the node it last ran on.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"nodeTopologyLabels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeTopologyLabels are the labels of that node that spec asks for.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations are the annotations of the pod that spec asks for.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PreferredTopologyTerm(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PreferredTopologyTerm is a preference for nodes by their labels.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"weight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "weight of the preference, as in node affinity: 1 to 100.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"preference": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preference lists the labels.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm"),
+						},
+					},
+				},
+				Required: []string{"weight", "preference"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.NodeTopologyTerm"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ProbeHandler(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ProbeHandler is what to do to a container: exactly one of its fields.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"exec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "exec runs a command in the container.",
+							Ref:         ref("k8s.io/api/core/v1.ExecAction"),
+						},
+					},
+					"httpGet": {
+						SchemaProps: spec.SchemaProps{
+							Description: "httpGet asks the container over HTTP.",
+							Ref:         ref("k8s.io/api/core/v1.HTTPGetAction"),
+						},
+					},
+					"tcpSocket": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tcpSocket connects to the container.",
+							Ref:         ref("k8s.io/api/core/v1.TCPSocketAction"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.ExecAction", "k8s.io/api/core/v1.HTTPGetAction", "k8s.io/api/core/v1.TCPSocketAction"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_PullPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PullPolicy bounds the pull of an image on one node.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"timeoutSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "timeoutSeconds bounds one attempt. Seconds, default 600.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"backoffLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "backoffLimit is how many more attempts are made. Default 3.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ReferenceObject(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReferenceObject names a Secret.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Secret.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Secret.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"mode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "mode is batch where several jobs share the Secret, else empty.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistribution(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistribution copies one Secret or ConfigMap into many namespaces and keeps the copies alike.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionCondition says which namespaces have one kind of trouble.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is Succeeded, or the text of the last error.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failedNamespaces are the namespaces that have this trouble.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionList is a list of ResourceDistributions.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistribution"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistribution", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionNamespace(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionNamespace is one namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the namespace.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionSpec says what is copied, and where to.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"resource": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resource is the Secret or ConfigMap to copy, with apiVersion, kind and metadata. Its apiVersion, kind and name are immutable; its namespace is ignored.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"targets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targets are the namespaces that get a copy. kube-system and kube-public never do.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargets"),
+						},
+					},
+				},
+				Required: []string{"resource", "targets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargets", runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionStatus is what was seen of a ResourceDistribution.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"desired": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desired counts the namespaces that should have a copy.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"succeeded": {
+						SchemaProps: spec.SchemaProps{
+							Description: "succeeded counts those that have one as it should be.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed counts the others.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: one for each way to fail.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionCondition"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionCondition"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargetNamespaces(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionTargetNamespaces lists namespaces.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"list": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "list of namespaces.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionNamespace"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionNamespace"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceDistributionTargets(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceDistributionTargets are the namespaces that get a copy: all, or those listed together with those selected; always without the excluded ones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"allNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allNamespaces takes in every namespace, whatever the other fields select. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"excludedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "excludedNamespaces are left out, whatever the other fields say.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"includedNamespaces": {
+						SchemaProps: spec.SchemaProps{
+							Description: "includedNamespaces are taken in by name, whether they exist or not.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces"),
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceSelector takes in namespaces by their labels. Empty selects none.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceDistributionTargetNamespaces", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceExprLimits(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceExprLimits are expressions for limits.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"cpu": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cpu is an expression in cpu, such as max(cpu*50%, 50m). A plain number means cores.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"memory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "memory is an expression in memory, such as 200Mi. A plain number means bytes.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourceExprRequests(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourceExprRequests are expressions for requests.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"cpu": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cpu is an expression in cpu, such as max(cpu*50%, 50m). A plain number means cores.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"memory": {
+						SchemaProps: spec.SchemaProps{
+							Description: "memory is an expression in memory, such as 100Mi. A plain number means bytes.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourcesExpr(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourcesExpr holds expressions for limits and requests; at least one of them is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"limits": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limits of the sidecar. A target without the limit leaves the sidecar without it as well.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprLimits"),
+						},
+					},
+					"requests": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requests of the sidecar. A target without the request counts as 0.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprRequests"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprLimits", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourceExprRequests"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ResourcesPolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ResourcesPolicy computes the resources of a sidecar when it is put into a pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetContainersMode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetContainersMode is sum or max.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"targetContainersNameRegex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetContainersNameRegex picks the containers to look at, by a part of their names. Default .*; sidecars of SidecarSets and plain init containers are never looked at.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"resourcesExpr": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resourcesExpr holds the expressions.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesExpr"),
+						},
+					},
+				},
+				Required: []string{"targetContainersMode", "resourcesExpr"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesExpr"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2124,6 +10199,59 @@ func schema_flotilla_apis_apps_v1beta1_RollingUpdateCloneSetStrategy(ref common.
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.InPlaceUpdateStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_RollingUpdateDaemonSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RollingUpdateDaemonSet tunes a rolling update.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rollingUpdateType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingUpdateType is Standard (default) or InPlaceIfPossible.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many nodes may be without an available pod during the update. Percent of the nodes that should run one, rounded up, at most 100%. Default 1, unless maxSurge is set; then 0. Zero only together with a maxSurge above zero, and not above zero together with it.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxSurge": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxSurge is how many nodes may have a second pod during the update: the new pod is available before the old one goes. Percent of the nodes that should run one, rounded up, at most 100%. Default 0; zero with type InPlaceIfPossible.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the nodes whose pods may be updated. Unset means all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"partition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partition is how many nodes keep the old revision. Percent of the nodes that should run a pod, rounded down. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops updates. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
 	}
 }
 
@@ -2291,6 +10419,1134 @@ func schema_flotilla_apis_apps_v1beta1_RuntimeContainerMetaSet(ref common.Refere
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.RuntimeContainerMeta"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SandboxConfig(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SandboxConfig is handed to the container runtime with the pull.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels of the sandbox.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations of the sandbox.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_ShareVolumePolicy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ShareVolumePolicy switches the sharing of volumes on and off.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is enabled or disabled (default).",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarContainer(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarContainer is a container that a SidecarSet puts into pods. The order of the fields, and which of them are left out when empty, is that of OpenKruise: the hash that pods carry is made of this JSON.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Name of the container specified as a DNS_LABEL. Each container in a pod must have a unique name (DNS_LABEL). Cannot be updated.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"image": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Container image name. More info: https://kubernetes.io/docs/concepts/containers/images This field is optional to allow higher level config management to default or override container images in workload controllers like Deployments and StatefulSets.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"command": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Entrypoint array. Not executed within a shell. The container image's ENTRYPOINT is used if this is not provided. Variable references $(VAR_NAME) are expanded using the container's environment. If a variable cannot be resolved, the reference in the input string will be unchanged. Double $$ are reduced to a single $, which allows for escaping the $(VAR_NAME) syntax: i.e. \"$$(VAR_NAME)\" will produce the string literal \"$(VAR_NAME)\". Escaped references will never be expanded, regardless of whether the variable exists or not. Cannot be updated. More info: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/#running-a-command-in-a-shell",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"args": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Arguments to the entrypoint. The container image's CMD is used if this is not provided. Variable references $(VAR_NAME) are expanded using the container's environment. If a variable cannot be resolved, the reference in the input string will be unchanged. Double $$ are reduced to a single $, which allows for escaping the $(VAR_NAME) syntax: i.e. \"$$(VAR_NAME)\" will produce the string literal \"$(VAR_NAME)\". Escaped references will never be expanded, regardless of whether the variable exists or not. Cannot be updated. More info: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/#running-a-command-in-a-shell",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"workingDir": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Container's working directory. If not specified, the container runtime's default will be used, which might be configured in the container image. Cannot be updated.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"ports": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"containerPort",
+									"protocol",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "containerPort",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "List of ports to expose from the container. Not specifying a port here DOES NOT prevent that port from being exposed. Any port which is listening on the default \"0.0.0.0\" address inside a container will be accessible from the network. Modifying this array with strategic merge patch may corrupt the data. For more information See https://github.com/kubernetes/kubernetes/issues/108255. Cannot be updated.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ContainerPort"),
+									},
+								},
+							},
+						},
+					},
+					"envFrom": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "List of sources to populate environment variables in the container. The keys defined within a source may consist of any printable ASCII characters except '='. When a key exists in multiple sources, the value associated with the last source will take precedence. Values defined by an Env with a duplicate key will take precedence. Cannot be updated.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.EnvFromSource"),
+									},
+								},
+							},
+						},
+					},
+					"env": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "List of environment variables to set in the container. Cannot be updated.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.EnvVar"),
+									},
+								},
+							},
+						},
+					},
+					"resources": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Compute Resources required by this container. Cannot be updated. More info: https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
+							Default:     map[string]interface{}{},
+							Ref:         ref("k8s.io/api/core/v1.ResourceRequirements"),
+						},
+					},
+					"resizePolicy": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Resources resize policy for the container. This field cannot be set on ephemeral containers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ContainerResizePolicy"),
+									},
+								},
+							},
+						},
+					},
+					"restartPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "RestartPolicy defines the restart behavior of individual containers in a pod. This overrides the pod-level restart policy. When this field is not specified, the restart behavior is defined by the Pod's restart policy and the container type. Additionally, setting the RestartPolicy as \"Always\" for the init container will have the following effect: this init container will be continually restarted on exit until all regular containers have terminated. Once all regular containers have completed, all init containers with restartPolicy \"Always\" will be shut down. This lifecycle differs from normal init containers and is often referred to as a \"sidecar\" container. Although this init container still starts in the init container sequence, it does not wait for the container to complete before proceeding to the next init container. Instead, the next init container starts immediately after this init container is started, or after any startupProbe has successfully completed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"restartPolicyRules": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Represents a list of rules to be checked to determine if the container should be restarted on exit. The rules are evaluated in order. Once a rule matches a container exit condition, the remaining rules are ignored. If no rule matches the container exit condition, the Container-level restart policy determines the whether the container is restarted or not. Constraints on the rules: - At most 20 rules are allowed. - Rules can have the same action. - Identical rules are not forbidden in validations. When rules are specified, container MUST set RestartPolicy explicitly even it if matches the Pod's RestartPolicy.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.ContainerRestartRule"),
+									},
+								},
+							},
+						},
+					},
+					"volumeMounts": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"mountPath",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "mountPath",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "Pod volumes to mount into the container's filesystem. Cannot be updated.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.VolumeMount"),
+									},
+								},
+							},
+						},
+					},
+					"volumeDevices": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"devicePath",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "devicePath",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeDevices is the list of block devices to be used by the container.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.VolumeDevice"),
+									},
+								},
+							},
+						},
+					},
+					"livenessProbe": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Periodic probe of container liveness. Container will be restarted if the probe fails. Cannot be updated. More info: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle#container-probes",
+							Ref:         ref("k8s.io/api/core/v1.Probe"),
+						},
+					},
+					"readinessProbe": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Periodic probe of container service readiness. Container will be removed from service endpoints if the probe fails. Cannot be updated. More info: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle#container-probes",
+							Ref:         ref("k8s.io/api/core/v1.Probe"),
+						},
+					},
+					"startupProbe": {
+						SchemaProps: spec.SchemaProps{
+							Description: "StartupProbe indicates that the Pod has successfully initialized. If specified, no other probes are executed until this completes successfully. If this probe fails, the Pod will be restarted, just as if the livenessProbe failed. This can be used to provide different probe parameters at the beginning of a Pod's lifecycle, when it might take a long time to load data or warm a cache, than during steady-state operation. This cannot be updated. More info: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle#container-probes",
+							Ref:         ref("k8s.io/api/core/v1.Probe"),
+						},
+					},
+					"lifecycle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Actions that the management system should take in response to container lifecycle events. Cannot be updated.",
+							Ref:         ref("k8s.io/api/core/v1.Lifecycle"),
+						},
+					},
+					"terminationMessagePath": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem. Message written is intended to be brief final status, such as an assertion failure message. Will be truncated by the node if greater than 4096 bytes. The total message length across all containers will be limited to 12kb. Defaults to /dev/termination-log. Cannot be updated.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"terminationMessagePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Indicate how the termination message should be populated. File will use the contents of terminationMessagePath to populate the container status message on both success and failure. FallbackToLogsOnError will use the last chunk of container log output if the termination message file is empty and the container exited with an error. The log output is limited to 2048 bytes or 80 lines, whichever is smaller. Defaults to File. Cannot be updated.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"imagePullPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Image pull policy. One of Always, Never, IfNotPresent. Defaults to Always if :latest tag is specified, or IfNotPresent otherwise. Cannot be updated. More info: https://kubernetes.io/docs/concepts/containers/images#updating-images",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"securityContext": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SecurityContext defines the security options the container should be run with. If set, the fields of SecurityContext override the equivalent fields of PodSecurityContext. More info: https://kubernetes.io/docs/tasks/configure-pod-container/security-context/",
+							Ref:         ref("k8s.io/api/core/v1.SecurityContext"),
+						},
+					},
+					"stdin": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Whether this container should allocate a buffer for stdin in the container runtime. If this is not set, reads from stdin in the container will always result in EOF. Default is false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"stdinOnce": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Whether the container runtime should close the stdin channel after it has been opened by a single attach. When stdin is true the stdin stream will remain open across multiple attach sessions. If stdinOnce is set to true, stdin is opened on container start, is empty until the first client attaches to stdin, and then remains open and accepts data until the client disconnects, at which time stdin is closed and remains closed until the container is restarted. If this flag is false, a container processes that reads from stdin will never receive an EOF. Default is false",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"tty": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Whether this container should allocate a TTY for itself, also requires 'stdin' to be true. Default is false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"podInjectPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podInjectPolicy says whether it goes before or after the pod's own containers. Default BeforeAppContainer, for init containers AfterAppContainer.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"upgradeStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "upgradeStrategy says how the container gets a new image.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainerUpgradeStrategy"),
+						},
+					},
+					"shareVolumePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "shareVolumePolicy says whether it mounts what the pod's own containers mount.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ShareVolumePolicy"),
+						},
+					},
+					"shareVolumeDevicePolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "shareVolumeDevicePolicy says whether it gets the block devices of the pod's own containers. Unset means disabled.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ShareVolumePolicy"),
+						},
+					},
+					"transferEnv": {
+						SchemaProps: spec.SchemaProps{
+							Description: "transferEnv lists environment variables to copy from the pod's own containers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TransferEnvVar"),
+									},
+								},
+							},
+						},
+					},
+					"resourcesPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "resourcesPolicy computes the resources from those of the pod's own containers. Not together with resources; for init containers only where restartPolicy is Always.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesPolicy"),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ResourcesPolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.ShareVolumePolicy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainerUpgradeStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TransferEnvVar", "k8s.io/api/core/v1.ContainerPort", "k8s.io/api/core/v1.ContainerResizePolicy", "k8s.io/api/core/v1.ContainerRestartRule", "k8s.io/api/core/v1.EnvFromSource", "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Lifecycle", "k8s.io/api/core/v1.Probe", "k8s.io/api/core/v1.ResourceRequirements", "k8s.io/api/core/v1.SecurityContext", "k8s.io/api/core/v1.VolumeDevice", "k8s.io/api/core/v1.VolumeMount"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarContainerUpgradeStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarContainerUpgradeStrategy says how a sidecar gets a new image.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"upgradeType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "upgradeType is ColdUpgrade (default) or HotUpgrade. Immutable.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"hotUpgradeEmptyImage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "hotUpgradeEmptyImage is the image of the idle twin of type HotUpgrade.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSet puts containers into the pods it matches and updates them in place.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetInjectRevision(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetInjectRevision names a revision. At least one of its names is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"customVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "customVersion is the spec.customVersion of the revision; the newest of several is taken.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"revisionName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionName is the name of the ControllerRevision. It wins over customVersion.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "policy is Always (default) or Partial.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetInjectionStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetInjectionStrategy says what new pods get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused leaves new pods without the sidecars; pods that have them are still updated. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"revision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revision injects an older revision. Unset means the newest.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectRevision"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectRevision"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetList is a list of SidecarSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSet", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetPatchMetadataWhiteList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetPatchMetadataWhiteList is the value of SidecarSetPatchPodMetadataWhiteListKey.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rules": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Rules of which one must allow each annotation.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchMetadataWhiteRule"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"rules"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchMetadataWhiteRule"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetPatchMetadataWhiteRule(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetPatchMetadataWhiteRule allows annotations to some SidecarSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Selector matches the labels of SidecarSets; nil matches all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"allowedAnnotationKeyExprs": {
+						SchemaProps: spec.SchemaProps{
+							Description: "AllowedAnnotationKeyExprs are regular expressions, matched against any part of a key.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"allowedAnnotationKeyExprs"},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetPatchPodMetadata(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetPatchPodMetadata is a group of annotations for pods. Labels cannot be set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations to set. A key may be in one group of the set only.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"patchPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patchPolicy says what happens to an annotation the pod has already: Retain (default), Overwrite or MergePatchJson.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetSpec is what a SidecarSet should be.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector matches the labels of the pods that get the sidecars. Must select by something.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"namespaceSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespaceSelector matches the labels of the namespaces whose pods get the sidecars. Unset means every namespace; when set it must select by something.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"initContainers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "initContainers are put into new pods; running pods never get them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer"),
+									},
+								},
+							},
+						},
+					},
+					"containers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "containers are put into new pods; a new image reaches pods that have them in place.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer"),
+									},
+								},
+							},
+						},
+					},
+					"volumes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumes that the sidecars mount. A volume of the pod with the same name wins.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.Volume"),
+									},
+								},
+							},
+						},
+					},
+					"imagePullSecrets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "imagePullSecrets are added to those of new pods. They must exist in the namespaces of the pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.LocalObjectReference"),
+									},
+								},
+							},
+						},
+					},
+					"injectionStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "injectionStrategy says whether, and which revision of, the sidecars new pods get.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectionStrategy"),
+						},
+					},
+					"updateStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateStrategy says how running pods get new images.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy"),
+						},
+					},
+					"revisionHistoryLimit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "revisionHistoryLimit is how many revisions are kept. Default 10; less than 1 counts as 1. A revision that a pod or injectionStrategy names is kept beyond it.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"patchPodMetadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patchPodMetadata are annotations that pods get with the sidecars.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchPodMetadata"),
+									},
+								},
+							},
+						},
+					},
+					"customVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "customVersion names the revision of this content for injectionStrategy.revision.customVersion.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarContainer", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetInjectionStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetPatchPodMetadata", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SidecarSetUpdateStrategy", "k8s.io/api/core/v1.LocalObjectReference", "k8s.io/api/core/v1.Volume", v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetStatus is what was seen of a SidecarSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"matchedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matchedPods counts the active pods that have the sidecars.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedPods counts matched pods at the newest revision.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyPods counts matched pods that are ready and run what they were last told to.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReadyPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReadyPods counts matched pods that are both.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"latestRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "latestRevision is the name of the newest ControllerRevision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetUpdateStrategy says how running pods get new images.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is RollingUpdate (default) or NotUpdate.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops updates, not injection. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector narrows the update to pods with these labels. Not together with partition.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"partition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "partition is how many of the matched pods stay at the old revision. Percent rounded up, but below 100% at least one pod is updated. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many of the matched pods may be unavailable during the update. Percent rounded up. Default 1; pods that are not ready cost nothing.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"priorityStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "priorityStrategy orders the pods to update.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy"),
+						},
+					},
+					"scatterStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scatterStrategy spreads labelled pods over the update order; value * stands for every value.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdatePriorityStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UpdateScatterTerm", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SidecarSetUpgradeSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SidecarSetUpgradeSpec is what a pod remembers of one set it got sidecars of: the value of SidecarSetHashAnnotation maps set names to it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"updateTimestamp": {
+						SchemaProps: spec.SchemaProps{
+							Description: "UpdateTimestamp is when the entry was written.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"hash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SidecarSetHash is the hash of the set that the pod runs.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sidecarSetName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SidecarSetName is the name of the set.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sidecarList": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SidecarList are the names of its containers, sorted; plain init containers are left out.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"controllerRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "SidecarSetControllerRevision is the name of the revision; only in SidecarSetHashAnnotation.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"updateTimestamp", "hash", "sidecarSetName", "sidecarList"},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_SourceContainerNameSource(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SourceContainerNameSource reads the name of a container from the pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"fieldRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fieldRef is a label or an annotation of the pod: metadata.labels['key'] or metadata.annotations['key'].",
+							Ref:         ref("k8s.io/api/core/v1.ObjectFieldSelector"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.ObjectFieldSelector"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_StatefulSet(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSet runs pods that each have an ordinal, a name that stays, and claims of their own, and updates them in place or by recreation.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_StatefulSetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetList is a list of StatefulSets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSet"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.StatefulSet", v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2483,6 +11739,136 @@ func schema_flotilla_apis_apps_v1beta1_StatefulSetSpec(ref common.ReferenceCallb
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_StatefulSetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "StatefulSetStatus is what was seen of an Advanced StatefulSet.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the pods that exist.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"readyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readyReplicas counts the pods that run and are ready.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"availableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "availableReplicas counts pods ready for minReadySeconds with no lifecycle step under way.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentReplicas counts pods of the current revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts pods of the update revision that are not being deleted.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReadyReplicas counts ready pods of the update revision.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedAvailableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedAvailableReplicas counts available pods of the update revision.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentRevision is the name of the last revision that was rolled out in full.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the name of the newest revision.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions of revision names.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the set.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition"),
+									},
+								},
+							},
+						},
+					},
+					"labelSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labelSelector is the selector as a string, for the scale subresource.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"volumeClaims": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeClaims says, for each claim template, how many claims are as it asks.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimStatus"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Condition", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.VolumeClaimStatus"},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_StatefulSetTemplateSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2648,6 +12034,114 @@ func schema_flotilla_apis_apps_v1beta1_SubsetTemplate(ref common.ReferenceCallba
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_SyncStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SyncStatus is the state of a first sync.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"syncAt": {
+						SchemaProps: spec.SchemaProps{
+							Description: "syncAt is when it was.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status says how it ended.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_TargetFilter(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetFilter takes in only some pods of a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the pods that are taken in. Unset means all.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"replicasPathList": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicasPathList are the paths of the workload whose numbers, added up, are how many pods are taken in: dotted, with indexes for lists (spec.roles.0.replicas). Unset means the workload's replicas.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.LabelSelector{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_TargetReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetReference names an object of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and version of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiVersion", "kind", "name"},
+			},
+		},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_Topology(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -2690,6 +12184,55 @@ func schema_flotilla_apis_apps_v1beta1_Topology(ref common.ReferenceCallback) co
 		},
 		Dependencies: []string{
 			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.Subset", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.UnitedDeploymentScheduleStrategy"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_TransferEnvVar(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TransferEnvVar names environment variables of one container of the pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"sourceContainerName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sourceContainerName is the container to copy from.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sourceContainerNameFrom": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sourceContainerNameFrom reads that name from the pod.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SourceContainerNameSource"),
+						},
+					},
+					"envName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "envName is one variable to copy.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"envNames": {
+						SchemaProps: spec.SchemaProps{
+							Description: "envNames are more of them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.SourceContainerNameSource"},
 	}
 }
 
@@ -3223,6 +12766,43 @@ func schema_flotilla_apis_apps_v1beta1_UpdateScatterTerm(ref common.ReferenceCal
 	}
 }
 
+func schema_flotilla_apis_apps_v1beta1_VolumeClaimStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "VolumeClaimStatus says how many claims are as one claim template asks. Claims without a pod do not count.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"volumeClaimName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "volumeClaimName is the name of the claim template.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"compatibleReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "compatibleReplicas counts claims of the template's class and access modes that ask for at least as much storage.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"compatibleReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "compatibleReadyReplicas counts those of them that have got the storage they ask for.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_flotilla_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -3240,6 +12820,391 @@ func schema_flotilla_apis_apps_v1beta1_VolumeClaimUpdateStrategy(ref common.Refe
 				},
 			},
 		},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpread(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpread spreads the pods of an existing workload over domains as they are created.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSpec", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadList is a list of WorkloadSpreads.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpread"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpread", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadScheduleStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadScheduleStrategy says whether pods leave subsets that cannot schedule them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Fixed (default) or Adaptive.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"adaptive": {
+						SchemaProps: spec.SchemaProps{
+							Description: "adaptive tunes type Adaptive.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveWorkloadSpreadStrategy"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.AdaptiveWorkloadSpreadStrategy"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSpec is how the pods of a workload should be spread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are spread. Only the version in apiVersion can be changed.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference"),
+						},
+					},
+					"targetFilter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetFilter takes in only some pods of the workload.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter"),
+						},
+					},
+					"subsets": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsets in the order in which they are filled; they are emptied from the last.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubset"),
+									},
+								},
+							},
+						},
+					},
+					"scheduleStrategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "scheduleStrategy is Fixed (default) or Adaptive.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy"),
+						},
+					},
+				},
+				Required: []string{"targetRef", "subsets"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetFilter", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.TargetReference", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadScheduleStrategy", "github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubset"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadStatus is what was seen of a WorkloadSpread.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"subsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subsetStatuses over all versions of the pods, in the order of the subsets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus"),
+									},
+								},
+							},
+						},
+					},
+					"versionedSubsetStatuses": {
+						SchemaProps: spec.SchemaProps{
+							Description: "versionedSubsetStatuses for each version of the pods: the books that pod admission goes by.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type: []string{"array"},
+										Items: &spec.SchemaOrArray{
+											Schema: &spec.Schema{
+												SchemaProps: spec.SchemaProps{
+													Ref: ref("github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus"),
+												},
+											},
+										},
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/apps/v1beta1.WorkloadSpreadSubsetStatus"},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubset(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubset is one domain: where its pods run, how many, and what else they get.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset, unique among them.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"requiredNodeSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requiredNodeSelector says on which nodes its pods may run; it is added to the pod's own terms.",
+							Ref:         ref("k8s.io/api/core/v1.NodeSelectorTerm"),
+						},
+					},
+					"preferredNodeSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "preferredNodeSelector says on which nodes its pods should rather run. Weights are 1 to 100.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.PreferredSchedulingTerm"),
+									},
+								},
+							},
+						},
+					},
+					"tolerations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tolerations its pods get besides their own.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("k8s.io/api/core/v1.Toleration"),
+									},
+								},
+							},
+						},
+					},
+					"maxReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxReplicas is how many pods the subset takes. A number, or a percentage of the workload's replicas rounded up; all subsets use the same form. Unset means no bound.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"patch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patch is a strategic merge patch on the pods of this subset.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			"k8s.io/api/core/v1.NodeSelectorTerm", "k8s.io/api/core/v1.PreferredSchedulingTerm", "k8s.io/api/core/v1.Toleration", runtime.RawExtension{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_apps_v1beta1_WorkloadSpreadSubsetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadSpreadSubsetStatus is what was seen of one subset.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the subset.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas counts the active pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"conditions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"type",
+								},
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the subset: Schedulable.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Condition{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"missingReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "missingReplicas is how many more pods the subset takes; -1 means any number.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"creatingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "creatingPods are pods let in and not yet seen, by name or by the UID in their annotation, with the time they were let in. Forgotten after 30 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"deletingPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "deletingPods are pods whose deletion was let through and not yet seen, by name, with the time. Forgotten after 15 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Condition{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 
@@ -4305,6 +14270,3413 @@ func schema_flotilla_apis_fleet_v1alpha1_Trouble(ref common.ReferenceCallback) c
 				Required: []string{"reason"},
 			},
 		},
+	}
+}
+
+func schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudget bounds how many pods may be made unavailable at a time, by whatever means: deletion, eviction, in-place update or a label.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudgetSpec", "github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetList is a list of PodUnavailableBudgets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudget"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1alpha1.PodUnavailableBudget", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1alpha1_PodUnavailableBudgetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetSpec says which pods are protected, and how far. v1beta1's protectOperations and protectTotalReplicas are annotations here: see PodUnavailableBudgetProtectOperationsKey and PodUnavailableBudgetProtectTotalReplicasKey in v1beta1.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the pods that are protected. Immutable; not together with targetRef.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are protected. Immutable; not together with selector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference"),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many of the pods may be unavailable. Percent of the expected pods, rounded up, at most 100%. Not together with minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"minAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minAvailable is how many of the pods must stay available. Percent of the expected pods, rounded up, at most 100%. Not together with maxUnavailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudget bounds how many pods may be made unavailable at a time, by whatever means: deletion, eviction, in-place update or a label.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetSpec", "github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudgetStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetList is a list of PodUnavailableBudgets.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudget"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.PodUnavailableBudget", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetSpec says which pods are protected, and how far.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"selector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "selector selects the pods that are protected. Immutable; not together with targetRef.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+					"targetRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRef is the workload whose pods are protected. Immutable; not together with selector.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference"),
+						},
+					},
+					"maxUnavailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "maxUnavailable is how many of the pods may be unavailable. Percent of the expected pods, rounded up, at most 100%. Not together with minAvailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"minAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "minAvailable is how many of the pods must stay available. Percent of the expected pods, rounded up, at most 100%. Not together with maxUnavailable.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"protectOperations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "protectOperations are the operations that the budget bounds. Empty means DELETE, UPDATE and EVICT.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"protectTotalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "protectTotalReplicas is how many pods are expected, in place of the replicas of their workloads. At least 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ignoredPodSelector": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ignoredPodSelector selects pods that are not protected after all. Must not be empty.",
+							Ref:         ref(v1.LabelSelector{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/policy/v1beta1.TargetReference", v1.LabelSelector{}.OpenAPIModelName(), intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_PodUnavailableBudgetStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PodUnavailableBudgetStatus is what was seen of a PodUnavailableBudget: the books that pod admission goes by.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"disruptedPods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disruptedPods are pods whose deletion or eviction was let through and not yet seen, by name, with the time. Forgotten after 20 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailablePods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailablePods are pods whose change was let through and not yet seen, by name, with the time. Forgotten after 10 seconds.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1.Time{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"unavailableAllowed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unavailableAllowed is how many more pods may be made unavailable now.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentAvailable counts the pods that are available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"desiredAvailable": {
+						SchemaProps: spec.SchemaProps{
+							Description: "desiredAvailable is how many pods must stay available.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"totalReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "totalReplicas is how many pods are expected.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_policy_v1beta1_TargetReference(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TargetReference names a workload of the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion is the group and version of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_BatchRelease(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchRelease updates the pods of one workload in batches.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseSpec", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchReleaseStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseList is a list of BatchReleases.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchRelease"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.BatchRelease", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseSpec says which pods of a workload to update.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"targetReference": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetReference holds the workload.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadTarget"),
+						},
+					},
+					"releasePlan": {
+						SchemaProps: spec.SchemaProps{
+							Description: "releasePlan says how many pods in which batch.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleasePlan"),
+						},
+					},
+				},
+				Required: []string{"targetReference", "releasePlan"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadTarget", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleasePlan"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_BatchReleaseStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseStatus is what was seen of a BatchRelease.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the release.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"),
+									},
+								},
+							},
+						},
+					},
+					"canaryStatus": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryStatus is the state of the batch.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseCanaryStatus"),
+						},
+					},
+					"stableRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stableRevision is the revision that is being replaced.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the revision that is being released.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"observedRolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedRolloutID is the id of the release.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedWorkloadReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedWorkloadReplicas is the workload's spec.replicas this status speaks of; -1 before it was seen.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedReleasePlanHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedReleasePlanHash is the hash of the plan this status speaks of.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Preparing, Progressing, Finalizing or Completed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseCanaryStatus", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_CanaryStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CanaryStep is one step. At least one of weight and replicas is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"weight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "weight is the share of the requests in percent, 1 to 100.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"requestHeaderModifier": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requestHeaderModifier changes headers of requests to the new pods, where the provider can.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter"),
+						},
+					},
+					"matches": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matches pick requests: one that fits any of them goes to the new pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteMatch"),
+									},
+								},
+							},
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is how many pods are new at the end of the step. Default weight percent of the workload's replicas.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"pause": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pause at the end of the step.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutPause"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteMatch", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutPause", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_CanaryStepInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CanaryStepInfo is what one step updated.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"canaryStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryStepIndex is the step, counted from 1.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"pods": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pods that it updated.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.Pod"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.Pod"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_CanaryStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CanaryStrategy replaces pods step by step.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"steps": {
+						SchemaProps: spec.SchemaProps{
+							Description: "steps in their order, at least one.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStep"),
+									},
+								},
+							},
+						},
+					},
+					"trafficRoutings": {
+						SchemaProps: spec.SchemaProps{
+							Description: "trafficRoutings say whose traffic the steps move. At most one; immutable while a release is under way.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef"),
+									},
+								},
+							},
+						},
+					},
+					"failureThreshold": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureThreshold is how many of the updated pods may be not ready. Percent rounded up. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"patchPodTemplateMetadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patchPodTemplateMetadata is merged into the template of the extra workload.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata"),
+						},
+					},
+					"disableGenerateCanaryService": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disableGenerateCanaryService uses the stable Service for the new pods as well. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStep", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_HTTPRouteInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPRouteInfo is the HTTPRoute of a release.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is its spec at the time.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_HTTPRouteMatch(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPRouteMatch picks requests by their headers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"headers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "headers of the request; all must fit.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderMatch"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderMatch"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_IngressInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "IngressInfo is the Ingress of a release.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is its spec at the time.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_NameAndSpecData(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "NameAndSpecData is an object's name and spec.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is its spec at the time.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_Pod(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Pod is one updated pod.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the pod.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"ip": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ip of the pod.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"nodeName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nodeName is the pod's node.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_Rollout(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Rollout releases new versions of one workload in steps.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutSpec", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutHistory(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutHistory records one release. The last ten of each Rollout are kept.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistorySpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistoryStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistorySpec", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistoryStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutHistoryList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutHistoryList is a list of RolloutHistories.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistory"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutHistory", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutHistorySpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutHistorySpec is what took part in a release.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rollout": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollout that ran it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutInfo"),
+						},
+					},
+					"workload": {
+						SchemaProps: spec.SchemaProps{
+							Description: "workload that was released.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadInfo"),
+						},
+					},
+					"service": {
+						SchemaProps: spec.SchemaProps{
+							Description: "service whose traffic moved. Empty where none did.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.ServiceInfo"),
+						},
+					},
+					"trafficRouting": {
+						SchemaProps: spec.SchemaProps{
+							Description: "trafficRouting by which it moved. Empty where none did.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingInfo"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutInfo", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.ServiceInfo", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingInfo", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadInfo"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutHistoryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutHistoryStatus is how a release went.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is empty, or completed once canarySteps are there.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"canarySteps": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canarySteps are the pods that each step updated.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStepInfo"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStepInfo"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutInfo is the Rollout of a release.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"rolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rolloutID is the id of the release.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is its spec at the time.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutList is a list of Rollouts.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.Rollout"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.Rollout", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutSpec says which workload is released in which steps.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"objectRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "objectRef holds the workload. One Rollout a workload; immutable while a release is under way.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadTarget"),
+						},
+					},
+					"strategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "strategy says in which steps.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutStrategy"),
+						},
+					},
+					"rolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rolloutID is not read any more: label the workload instead.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"disabled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disabled stops watching the workload: a release under way ends by the workload's own strategy. Default false.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"objectRef", "strategy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.RolloutStrategy", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.WorkloadTarget"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStatus is what was seen of a Rollout.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"canaryStatus": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryStatus is the state of the release.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStatus"),
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Progressing, Succeeded, Terminating.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"),
+									},
+								},
+							},
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Initial, Healthy, Progressing, Terminating, Disabling or Disabled.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStatus", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_RolloutStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStrategy says in which steps a workload is released. Annotation rollouts.kruise.io/rolling-style says how new pods come to be: partition or canary (default).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops between steps. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"canary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canary holds the steps.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStrategy"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.CanaryStrategy"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_ServiceInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ServiceInfo is the Service of a release.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is its spec at the time.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_TrafficRouting(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRouting moves traffic while a Rollout that refers to it has a release under way. Several Rollouts may share one.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingSpec", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingInfo is how the traffic of a release moved.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"ingress": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ingress by which it moved.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.IngressInfo"),
+						},
+					},
+					"httpRoute": {
+						SchemaProps: spec.SchemaProps{
+							Description: "httpRoute by which it moved.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteInfo"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteInfo", "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.IngressInfo"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingList is a list of TrafficRoutings.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRouting"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRouting", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingSpec says whose traffic goes to the canary pods of other workloads while a release of those is under way.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"objectRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "objectRef says whose traffic.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef"),
+									},
+								},
+							},
+						},
+					},
+					"strategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "strategy says which of it.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingStrategy"),
+						},
+					},
+				},
+				Required: []string{"objectRef", "strategy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.TrafficRoutingStrategy", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingStatus is what was seen of a TrafficRouting.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Initial, Healthy, Progressing, Finalizing or Terminating.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_TrafficRoutingStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingStrategy says which traffic goes to the new pods. matches win over weight.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"weight": {
+						SchemaProps: spec.SchemaProps{
+							Description: "weight is the share of the requests in percent, 1 to 100.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"requestHeaderModifier": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requestHeaderModifier changes headers of requests to the new pods, where the provider can.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter"),
+						},
+					},
+					"matches": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matches pick requests: one that fits any of them goes to the new pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteMatch"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1.HTTPRouteMatch", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_WorkloadInfo(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadInfo is the workload of a release.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the workload.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"data": {
+						SchemaProps: spec.SchemaProps{
+							Description: "data is its spec at the time.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1alpha1_WorkloadTarget(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "WorkloadTarget holds a workload.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"workloadRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "workloadRef is the workload, in the namespace of the object.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BatchRelease(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchRelease updates the pods of one workload in batches.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseSpec", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BatchReleaseCanaryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseCanaryStatus is the state of the batch under way.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"batchState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "batchState is Upgrading, Verifying or Ready.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentBatch": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentBatch is the batch, counted from 0.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"batchReadyTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "batchReadyTime is when it became Ready.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts the updated pods.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReadyReplicas counts the updated pods that are ready.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"noNeedUpdateReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "noNeedUpdateReplicas counts the pods that were at the target when a rollback in batches began.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BatchReleaseList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseList is a list of BatchReleases.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchRelease"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchRelease", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BatchReleaseSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseSpec says which pods of a workload to update. The Rollout controller writes it; people normally do not.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"workloadRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "workloadRef is the workload, in the namespace of the object.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef"),
+						},
+					},
+					"releasePlan": {
+						SchemaProps: spec.SchemaProps{
+							Description: "releasePlan says how many pods in which batch.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleasePlan"),
+						},
+					},
+				},
+				Required: []string{"releasePlan"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleasePlan"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BatchReleaseStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BatchReleaseStatus is what was seen of a BatchRelease.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions of the release.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"),
+									},
+								},
+							},
+						},
+					},
+					"canaryStatus": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryStatus is the state of the batch.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseCanaryStatus"),
+						},
+					},
+					"stableRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stableRevision is the revision that is being replaced.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updateRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updateRevision is the revision that is being released.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"observedRolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedRolloutID is the id of the release.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"observedWorkloadReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedWorkloadReplicas is the workload's spec.replicas this status speaks of; -1 before it was seen.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"collisionCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "collisionCount counts hash collisions.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"observedReleasePlanHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedReleasePlanHash is the hash of the plan this status speaks of.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Preparing, Progressing, Finalizing or Completed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BatchReleaseCanaryStatus", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BlueGreenStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BlueGreenStatus is the state of a release with strategy blueGreen.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedWorkloadGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedWorkloadGeneration is the workload's generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"observedRolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedRolloutID is the id of the release.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"rolloutHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rolloutHash is the hash of the strategy that the release follows.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"stableRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stableRevision is the revision that is being replaced.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"podTemplateHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podTemplateHash is the label value of the new pods.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepIndex is the step under way, counted from 1.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"nextStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nextStepIndex is the step after it; -1 after the last. People write it to jump.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"finalisingStep": {
+						SchemaProps: spec.SchemaProps{
+							Description: "finalisingStep is what a release that ends is doing.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepState says how far the step is. People write StepReady to end its pause.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastUpdateTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastUpdateTime is when the state last changed; pauses are counted from it.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"updatedRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedRevision is the revision that is being released.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"updatedReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReplicas counts the new pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"updatedReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "updatedReadyReplicas counts the new pods that are ready.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_BlueGreenStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "BlueGreenStrategy runs all new pods beside the old ones.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"steps": {
+						SchemaProps: spec.SchemaProps{
+							Description: "steps in their order, 1 to 50. While a release is under way their contents may change, their number not.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStep"),
+									},
+								},
+							},
+						},
+					},
+					"trafficRoutings": {
+						SchemaProps: spec.SchemaProps{
+							Description: "trafficRoutings say whose traffic the steps move. At most one; immutable while a release is under way.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef"),
+									},
+								},
+							},
+						},
+					},
+					"failureThreshold": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureThreshold is how many of the updated pods may be not ready. Percent rounded up. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"trafficRoutingRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "trafficRoutingRef is a TrafficRouting to hold while a release is under way.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"disableGenerateCanaryService": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disableGenerateCanaryService uses the stable Service for the new pods as well. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStep", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_CanaryStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CanaryStatus is the state of a release with strategy canary.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedWorkloadGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedWorkloadGeneration is the workload's generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"observedRolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedRolloutID is the id of the release.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"rolloutHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rolloutHash is the hash of the strategy that the release follows.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"stableRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stableRevision is the revision that is being replaced.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"podTemplateHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podTemplateHash is the label value of the new pods.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepIndex is the step under way, counted from 1.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"nextStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nextStepIndex is the step after it; -1 after the last. People write it to jump.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"finalisingStep": {
+						SchemaProps: spec.SchemaProps{
+							Description: "finalisingStep is what a release that ends is doing.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepState says how far the step is. People write StepReady to end its pause.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastUpdateTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastUpdateTime is when the state last changed; pauses are counted from it.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"canaryRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryRevision is the revision that is being released.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"canaryReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryReplicas counts the new pods.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"canaryReadyReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryReadyReplicas counts the new pods that are ready.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_CanaryStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CanaryStep is one step.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"traffic": {
+						SchemaProps: spec.SchemaProps{
+							Description: "traffic is the share of the requests, a whole percentage such as 20%. More than 0% and at most 100%; 0% is allowed with strategy blueGreen.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"requestHeaderModifier": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requestHeaderModifier changes headers of requests to the new pods, where the provider can.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter"),
+						},
+					},
+					"matches": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matches pick requests: one that fits any of them goes to the new pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPRouteMatch"),
+									},
+								},
+							},
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas is how many pods are new at the end of the step. More than 0, at most 100%; percent of the workload's replicas, rounded up. Not less than in the step before.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"pause": {
+						SchemaProps: spec.SchemaProps{
+							Description: "pause at the end of the step.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutPause"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPRouteMatch", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutPause", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_CanaryStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CanaryStrategy replaces pods step by step.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"steps": {
+						SchemaProps: spec.SchemaProps{
+							Description: "steps in their order, 1 to 50. While a release is under way their contents may change, their number not.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStep"),
+									},
+								},
+							},
+						},
+					},
+					"trafficRoutings": {
+						SchemaProps: spec.SchemaProps{
+							Description: "trafficRoutings say whose traffic the steps move. At most one; immutable while a release is under way.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef"),
+									},
+								},
+							},
+						},
+					},
+					"failureThreshold": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureThreshold is how many of the updated pods may be not ready. Percent rounded up. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"patchPodTemplateMetadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patchPodTemplateMetadata is merged into the template of the extra workload.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata"),
+						},
+					},
+					"enableExtraWorkloadForCanary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "enableExtraWorkloadForCanary runs the new pods in a Deployment of their own. Deployments only, ignored for other kinds. Immutable while a release is under way. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"trafficRoutingRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "trafficRoutingRef is a TrafficRouting to hold while a release is under way.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"disableGenerateCanaryService": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disableGenerateCanaryService uses the stable Service for the new pods as well, for providers that tell pods apart by their labels. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStep", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.TrafficRoutingRef", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_CommonStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CommonStatus is the state of a release with any strategy.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedWorkloadGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedWorkloadGeneration is the workload's generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"observedRolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedRolloutID is the id of the release.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"rolloutHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rolloutHash is the hash of the strategy that the release follows.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"stableRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "stableRevision is the revision that is being replaced.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"podTemplateHash": {
+						SchemaProps: spec.SchemaProps{
+							Description: "podTemplateHash is the label value of the new pods.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepIndex is the step under way, counted from 1.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"nextStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "nextStepIndex is the step after it; -1 after the last. People write it to jump.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"finalisingStep": {
+						SchemaProps: spec.SchemaProps{
+							Description: "finalisingStep is what a release that ends is doing.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepState says how far the step is. People write StepReady to end its pause.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastUpdateTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastUpdateTime is when the state last changed; pauses are counted from it.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_GatewayTrafficRouting(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "GatewayTrafficRouting is a route of the Gateway API.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"httpRouteName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "httpRouteName is the name of an HTTPRoute.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_HTTPHeader(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPHeader is a header with its value.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the header; case does not matter.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value of the header.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "value"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_HTTPHeaderFilter(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPHeaderFilter changes headers.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"set": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "set overwrites headers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeader"),
+									},
+								},
+							},
+						},
+					},
+					"add": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "add adds values to headers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeader"),
+									},
+								},
+							},
+						},
+					},
+					"remove": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "set",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "remove takes headers out.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeader"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_HTTPHeaderMatch(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPHeaderMatch compares a header of a request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Exact (default) or RegularExpression.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the header; case does not matter.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value to compare with.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "value"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_HTTPPathMatch(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPPathMatch compares the path of a request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is PathPrefix (default), Exact or RegularExpression.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value to compare with. Default /.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_HTTPQueryParamMatch(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPQueryParamMatch compares a query parameter of a request.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type is Exact (default) or RegularExpression.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the parameter.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"value": {
+						SchemaProps: spec.SchemaProps{
+							Description: "value to compare with.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name", "value"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_HTTPRouteMatch(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HTTPRouteMatch picks requests that fit all its parts.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"path": {
+						SchemaProps: spec.SchemaProps{
+							Description: "path of the request.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPPathMatch"),
+						},
+					},
+					"headers": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "headers of the request; all must fit.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderMatch"),
+									},
+								},
+							},
+						},
+					},
+					"queryParams": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"name",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "queryParams of the request; all must fit.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPQueryParamMatch"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderMatch", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPPathMatch", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPQueryParamMatch"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_IngressTrafficRouting(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "IngressTrafficRouting is an Ingress.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"classType": {
+						SchemaProps: spec.SchemaProps{
+							Description: "classType is the kind of the ingress controller: nginx (default), aliyun-alb, higress, mse, or one that a script was configured for.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Ingress.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_ObjectRef(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ObjectRef names an object in the same namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "apiVersion of the object. Versions of one group mean the same object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the object.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"apiVersion", "kind", "name"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_PatchPodTemplateMetadata(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PatchPodTemplateMetadata is merged into a pod template.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations to add.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels to add.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_ReleaseBatch(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleaseBatch is one batch.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"canaryReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryReplicas is how many pods are updated after the batch, in all. Percent of the workload's replicas, rounded up.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"canaryReplicas"},
+			},
+		},
+		Dependencies: []string{
+			intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_ReleasePlan(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ReleasePlan says how many pods are updated in which batch. The order of the fields, and which of them are left out when empty, is that of Kruise Rollouts: the plan's hash is made of this JSON.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"batches": {
+						SchemaProps: spec.SchemaProps{
+							Description: "batches in their order.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleaseBatch"),
+									},
+								},
+							},
+						},
+					},
+					"batchPartition": {
+						SchemaProps: spec.SchemaProps{
+							Description: "batchPartition is the last batch that may be released, counted from 0. Unset ends the release: the workload goes on by its own strategy.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"rolloutID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rolloutID is the id of the release, which updated pods get as a label. Empty means no label.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"failureThreshold": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failureThreshold is how many of the updated pods may be not ready. Percent rounded up. Default 0.",
+							Ref:         ref(intstr.IntOrString{}.OpenAPIModelName()),
+						},
+					},
+					"finalizingPolicy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "finalizingPolicy is Immediate (default) or WaitResume.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"patchPodTemplateMetadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "patchPodTemplateMetadata is merged into the template of the extra workload, of style Canary.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata"),
+						},
+					},
+					"rollingStyle": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rollingStyle is Partition, Canary or BlueGreen.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"enableExtraWorkloadForCanary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "enableExtraWorkloadForCanary means style Canary where rollingStyle is empty.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.PatchPodTemplateMetadata", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ReleaseBatch", intstr.IntOrString{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_Rollout(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Rollout releases new versions of one workload in steps.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutSpec"),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutStatus"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutSpec", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutStatus", v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_RolloutCondition(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutCondition is one observation about an object of this group.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"type": {
+						SchemaProps: spec.SchemaProps{
+							Description: "type of the condition.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is True, False or Unknown.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"lastUpdateTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastUpdateTime is when the condition was last written.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"lastTransitionTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastTransitionTime is when status last changed.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is one CamelCase word for programs.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_RolloutList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutList is a list of Rollouts.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ListMeta{}.OpenAPIModelName()),
+						},
+					},
+					"items": {
+						SchemaProps: spec.SchemaProps{
+							Type: []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.Rollout"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"items"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.Rollout", v1.ListMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_RolloutPause(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutPause is a pause at the end of a step.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"duration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "duration of the pause. Seconds; unset waits for a person, 0 goes on at once.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_RolloutSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutSpec says which workload is released in which steps.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"workloadRef": {
+						SchemaProps: spec.SchemaProps{
+							Description: "workloadRef is the workload, in the namespace of the Rollout. One Rollout a workload; immutable while a release is under way.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef"),
+						},
+					},
+					"strategy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "strategy says in which steps.",
+							Default:     map[string]interface{}{},
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutStrategy"),
+						},
+					},
+					"disabled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "disabled stops watching the workload: a release under way ends by the workload's own strategy. Default false.",
+							Default:     false,
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"workloadRef", "strategy"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutStrategy"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_RolloutStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStatus is what was seen of a Rollout.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"observedGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "observedGeneration is the generation this status speaks of.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"canaryStatus": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canaryStatus is the state of the release, with strategy canary.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStatus"),
+						},
+					},
+					"blueGreenStatus": {
+						SchemaProps: spec.SchemaProps{
+							Description: "blueGreenStatus is the state of the release, with strategy blueGreen.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BlueGreenStatus"),
+						},
+					},
+					"conditions": {
+						SchemaProps: spec.SchemaProps{
+							Description: "conditions: Progressing, Succeeded, Terminating.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"),
+									},
+								},
+							},
+						},
+					},
+					"phase": {
+						SchemaProps: spec.SchemaProps{
+							Description: "phase is Initial, Healthy, Progressing, Terminating, Disabling or Disabled.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is a sentence for people.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"currentStepIndex": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepIndex mirrors that of canaryStatus or blueGreenStatus.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"currentStepState": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currentStepState mirrors that of canaryStatus or blueGreenStatus.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BlueGreenStatus", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStatus", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.RolloutCondition"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_RolloutStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RolloutStrategy says in which steps a workload is released: exactly one of canary and blueGreen is set.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"paused": {
+						SchemaProps: spec.SchemaProps{
+							Description: "paused stops between steps. Default false.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"canary": {
+						SchemaProps: spec.SchemaProps{
+							Description: "canary replaces pods step by step, or runs the new ones in a workload of their own.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStrategy"),
+						},
+					},
+					"blueGreen": {
+						SchemaProps: spec.SchemaProps{
+							Description: "blueGreen runs all new pods beside the old ones before any old one goes. Deployments and CloneSets.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BlueGreenStrategy"),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.BlueGreenStrategy", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.CanaryStrategy"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_TrafficRoutingRef(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingRef says whose traffic is moved, and by which means: one or several of ingress, gateway and customNetworkRefs.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"service": {
+						SchemaProps: spec.SchemaProps{
+							Description: "service is the stable Service. It selects pods and has a cluster IP.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"gracePeriodSeconds": {
+						SchemaProps: spec.SchemaProps{
+							Description: "gracePeriodSeconds is how long to wait after a change of routes or Services. Seconds, default 3; 0 does not wait.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"ingress": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ingress is an Ingress that leads to the Service.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.IngressTrafficRouting"),
+						},
+					},
+					"gateway": {
+						SchemaProps: spec.SchemaProps{
+							Description: "gateway is a route of the Gateway API that leads to the Service.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.GatewayTrafficRouting"),
+						},
+					},
+					"customNetworkRefs": {
+						SchemaProps: spec.SchemaProps{
+							Description: "customNetworkRefs are objects of other providers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef"),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"service"},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.GatewayTrafficRouting", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.IngressTrafficRouting", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.ObjectRef"},
+	}
+}
+
+func schema_flotilla_apis_rollouts_v1beta1_TrafficRoutingStrategy(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TrafficRoutingStrategy says which traffic goes to the new pods. matches win over traffic.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"traffic": {
+						SchemaProps: spec.SchemaProps{
+							Description: "traffic is the share of the requests, a whole percentage such as 20%. More than 0% and at most 100%; 0% is allowed with strategy blueGreen.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"requestHeaderModifier": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requestHeaderModifier changes headers of requests to the new pods, where the provider can.",
+							Ref:         ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter"),
+						},
+					},
+					"matches": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matches pick requests: one that fits any of them goes to the new pods.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPRouteMatch"),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			"github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPHeaderFilter", "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1.HTTPRouteMatch"},
 	}
 }
 

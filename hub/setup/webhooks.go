@@ -15,6 +15,7 @@ import (
 
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/podtemplate"
 	"github.com/flotilla-sh/flotilla/apis/validation"
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/features"
@@ -41,7 +42,7 @@ import (
 // +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=flotilla-hub,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clonesets.apps.kruise.io;uniteddeployments.apps.kruise.io,verbs=patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=advancedcronjobs.apps.kruise.io;broadcastjobs.apps.kruise.io;clonesets.apps.kruise.io;containerrecreaterequests.apps.kruise.io;daemonsets.apps.kruise.io;imagelistpulljobs.apps.kruise.io;imagepulljobs.apps.kruise.io;nodeimages.apps.kruise.io;persistentpodstates.apps.kruise.io;resourcedistributions.apps.kruise.io;sidecarsets.apps.kruise.io;statefulsets.apps.kruise.io;uniteddeployments.apps.kruise.io;workloadspreads.apps.kruise.io;podunavailablebudgets.policy.kruise.io;batchreleases.rollouts.kruise.io;rollouts.rollouts.kruise.io,verbs=patch
 
 // admissionWebhooks are all admission webhooks by path.
 func admissionWebhooks(scheme *runtime.Scheme, placements placementRules) map[string]*admission.Webhook {
@@ -89,5 +90,8 @@ func rules[T client.Object](validate func(old, obj T) field.ErrorList) webhookse
 
 // defaultOptions fill templates only where they changed, and not at all with TemplateNoDefaults.
 func defaultOptions(templateChanged bool) appsv1beta1.DefaultOptions {
-	return appsv1beta1.DefaultOptions{Templates: templateChanged && !features.Enabled(features.TemplateNoDefaults)}
+	return appsv1beta1.DefaultOptions{
+		Templates:   templateChanged && !features.Enabled(features.TemplateNoDefaults),
+		PodTemplate: podtemplate.Options{HostPorts: features.Enabled(features.DefaultHostNetworkHostPortsInPodTemplates)},
+	}
 }

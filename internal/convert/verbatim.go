@@ -10,9 +10,32 @@ import (
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-// verbatim lists, for each kind, what has no schema and is the same in all its versions.
+// verbatim lists, for each kind, what has no schema, or keeps what its schema does not know, and is the same
+// in all its versions. Containers of SidecarSets have fields of their own beside those of pods' containers;
+// both versions have the same, so that whole lists are handed on. What the types hold as raw bytes, such as
+// patches, needs no place here.
 var verbatim = map[schema.GroupKind][][]string{
+	appsv1beta1.Kind("AdvancedCronJob").GroupKind(): {
+		{"spec", "template", "jobTemplate"},
+		{"spec", "template", "broadcastJobTemplate", "metadata"},
+		{"spec", "template", "broadcastJobTemplate", "spec", "template"},
+	},
+	appsv1beta1.Kind("BroadcastJob").GroupKind(): {
+		{"spec", "template"},
+	},
 	appsv1beta1.Kind("CloneSet").GroupKind(): {
+		{"spec", "template"}, {"spec", "volumeClaimTemplates"},
+	},
+	appsv1beta1.Kind("DaemonSet").GroupKind(): {
+		{"spec", "template"},
+	},
+	appsv1beta1.Kind("ResourceDistribution").GroupKind(): {
+		{"spec", "resource"},
+	},
+	appsv1beta1.Kind("SidecarSet").GroupKind(): {
+		{"spec", "containers"}, {"spec", "initContainers"}, {"spec", "volumes"},
+	},
+	appsv1beta1.Kind("StatefulSet").GroupKind(): {
 		{"spec", "template"}, {"spec", "volumeClaimTemplates"},
 	},
 	appsv1beta1.Kind("UnitedDeployment").GroupKind(): {

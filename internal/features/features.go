@@ -36,6 +36,18 @@ const (
 	// TemplateNoDefaults (default off): pod templates are not defaulted at admission. Read by the
 	// webhooks.
 	TemplateNoDefaults featuregate.Feature = "TemplateNoDefaults"
+	// DefaultHostNetworkHostPortsInPodTemplates (default off): with hostNetwork, host ports of a template are
+	// filled at admission. Read by the webhooks.
+	DefaultHostNetworkHostPortsInPodTemplates featuregate.Feature = "DefaultHostNetworkHostPortsInPodTemplates"
+	// SidecarSetPatchPodMetadataDefaultsAllowed (default off): SidecarSets may set annotations of pods of
+	// which no white list speaks. Read by spoke/setup.
+	SidecarSetPatchPodMetadataDefaultsAllowed featuregate.Feature = "SidecarSetPatchPodMetadataDefaultsAllowed"
+	// StatefulSetAutoDeletePVC (default on): persistentVolumeClaimRetentionPolicy of Advanced StatefulSets is
+	// filled at admission. Read by spoke/setup.
+	StatefulSetAutoDeletePVC featuregate.Feature = "StatefulSetAutoDeletePVC"
+	// StatefulSetAutoResizePVCGate (default off): volumeClaimUpdateStrategy of Advanced StatefulSets is
+	// filled and looked at at admission. Read by spoke/setup.
+	StatefulSetAutoResizePVCGate featuregate.Feature = "StatefulSetAutoResizePVCGate"
 	// ResourcesDeletionProtection (default off): label policy.kruise.io/delete-protection holds. Known so
 	// that a spoke that is given it starts; nothing reads it yet.
 	ResourcesDeletionProtection featuregate.Feature = "ResourcesDeletionProtection"
@@ -52,16 +64,20 @@ func newGate() featuregate.MutableFeatureGate {
 	on := featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta}
 	off := featuregate.FeatureSpec{Default: false, PreRelease: featuregate.Alpha}
 	runtime.Must(g.Add(map[featuregate.Feature]featuregate.FeatureSpec{
-		PodWebhook:                             on,
-		KruisePodReadinessGate:                 off,
-		CloneSetShortHash:                      off,
-		CloneSetPartitionRollback:              off,
-		PreparingUpdateAsUpdate:                off,
-		InPlaceUpdateEnvFromMetadata:           off,
-		DaemonWatchingPod:                      on,
-		RecreatePodWhenChangeVCTInCloneSetGate: off,
-		TemplateNoDefaults:                     off,
-		ResourcesDeletionProtection:            off,
+		PodWebhook:                                on,
+		KruisePodReadinessGate:                    off,
+		CloneSetShortHash:                         off,
+		CloneSetPartitionRollback:                 off,
+		PreparingUpdateAsUpdate:                   off,
+		InPlaceUpdateEnvFromMetadata:              off,
+		DaemonWatchingPod:                         on,
+		RecreatePodWhenChangeVCTInCloneSetGate:    off,
+		TemplateNoDefaults:                        off,
+		ResourcesDeletionProtection:               off,
+		DefaultHostNetworkHostPortsInPodTemplates: off,
+		SidecarSetPatchPodMetadataDefaultsAllowed: off,
+		StatefulSetAutoDeletePVC:                  on,
+		StatefulSetAutoResizePVCGate:              off,
 	}))
 	return g
 }

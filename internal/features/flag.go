@@ -18,13 +18,13 @@ const flagName = "feature-gates"
 // withoutEffect are OpenKruise's gates that nothing here reads yet. They may be set, so that its flags
 // can be taken over as they are.
 var withoutEffect = []string{
-	"CloneSetEventHandlerOptimization", "DaemonSetPruneIneligibleNodes", "DefaultHostNetworkHostPortsInPodTemplates",
+	"CloneSetEventHandlerOptimization", "DaemonSetPruneIneligibleNodes",
 	"DeletionProtectionForCRDCascadingGate", "EnableExternalCerts", "EnablePodProbeMarkerOnServerless",
 	"EnableSortSidecarContainerByName", "EnhancedLivenessProbe", "ForceDeleteTimeoutExpectationGate", "ImagePullJobGate",
 	"InPlacePodVerticalScaling", "InPlaceWorkloadVerticalScaling", "KruiseDaemon", "PodIndexLabel", "PodProbeMarkerGate",
 	"PodUnavailableBudgetDeleteGate", "PodUnavailableBudgetUpdateGate", "PreDownloadImageForDaemonSetUpdate",
-	"PreDownloadImageForInPlaceUpdate", "ResourceDistributionGate", "SidecarSetPatchPodMetadataDefaultsAllowed",
-	"SidecarTerminator", "StatefulSetAutoDeletePVC", "StatefulSetAutoResizePVCGate", "StatefulSetStartOrdinal", "WorkloadSpread",
+	"PreDownloadImageForInPlaceUpdate", "ResourceDistributionGate",
+	"SidecarTerminator", "StatefulSetStartOrdinal", "WorkloadSpread",
 }
 
 // Flag is the value of --feature-gates.

@@ -17,12 +17,21 @@ import (
 // Defaulting is an admission webhook that fills in defaults. fill gets the object as it is stored,
 // nil at creation, and the object to change.
 func Defaulting[T client.Object](scheme *runtime.Scheme, fill func(old, obj T)) *admission.Webhook {
+	return Completing(scheme, func(_ context.Context, old, obj T) error {
+		fill(old, obj)
+		return nil
+	})
+}
+
+// Completing is Defaulting for what has to be looked up. The object is refused where fill returns an error;
+// an error of the API says why.
+func Completing[T client.Object](scheme *runtime.Scheme, fill func(ctx context.Context, old, obj T) error) *admission.Webhook {
 	return admission.WithDefaulter[T](scheme, defaulter[T]{admission.NewDecoder(scheme), fill})
 }
 
 type defaulter[T client.Object] struct {
 	decoder admission.Decoder
-	fill    func(old, obj T)
+	fill    func(ctx context.Context, old, obj T) error
 }
 
 func (d defaulter[T]) Default(ctx context.Context, obj T) error {
@@ -38,8 +47,7 @@ func (d defaulter[T]) Default(ctx context.Context, obj T) error {
 			return err
 		}
 	}
-	d.fill(old, obj)
-	return nil
+	return d.fill(ctx, old, obj)
 }
 
 // Rules check an object when it is created or updated. old is nil at creation. An error means the check

@@ -6,16 +6,17 @@ package setup
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/validation"
+	"github.com/flotilla-sh/flotilla/apis/podtemplate"
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
@@ -23,16 +24,10 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
 )
 
-// CloneSets are defaulted and validated in the version they are sent in, which OpenKruise's users can
-// tell apart; UnitedDeployments, whose versions share a spec, as v1beta1.
-//
 // +kubebuilder:webhook:path=/mutate-pod,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
-// +kubebuilder:webhook:path=/mutate-apps-kruise-io-cloneset,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update,versions=v1beta1,name=mcloneset.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
-// +kubebuilder:webhook:path=/mutate-apps-kruise-io-v1alpha1-cloneset,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update,versions=v1alpha1,name=mcloneset-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
-// +kubebuilder:webhook:path=/mutate-apps-kruise-io-uniteddeployment,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=uniteddeployments,verbs=create;update,versions=v1beta1,name=muniteddeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
-// +kubebuilder:webhook:path=/validate-apps-kruise-io-cloneset,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update,versions=v1beta1,name=vcloneset.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
-// +kubebuilder:webhook:path=/validate-apps-kruise-io-v1alpha1-cloneset,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=clonesets,verbs=create;update,versions=v1alpha1,name=vcloneset-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
-// +kubebuilder:webhook:path=/validate-apps-kruise-io-uniteddeployment,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=uniteddeployments,verbs=create;update,versions=v1beta1,name=vuniteddeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
+
+// podWebhook is the path of the webhook that gate PodWebhook takes away.
+const podWebhook = "/mutate-pod"
 
 // What the webhook keeper needs: its own Secret, its own webhook configurations, and the CRDs whose
 // conversion it serves; and what leader election needs.
@@ -43,35 +38,30 @@ import (
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=flotilla-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=flotilla-spoke,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clonesets.apps.kruise.io;uniteddeployments.apps.kruise.io,verbs=patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=advancedcronjobs.apps.kruise.io;broadcastjobs.apps.kruise.io;clonesets.apps.kruise.io;containerrecreaterequests.apps.kruise.io;daemonsets.apps.kruise.io;imagelistpulljobs.apps.kruise.io;imagepulljobs.apps.kruise.io;nodeimages.apps.kruise.io;persistentpodstates.apps.kruise.io;resourcedistributions.apps.kruise.io;sidecarsets.apps.kruise.io;statefulsets.apps.kruise.io;uniteddeployments.apps.kruise.io;workloadspreads.apps.kruise.io;podunavailablebudgets.policy.kruise.io;batchreleases.rollouts.kruise.io;rollouts.rollouts.kruise.io,verbs=patch
 
-// admissionWebhooks are all admission webhooks by path.
-func admissionWebhooks(scheme *runtime.Scheme) map[string]*admission.Webhook {
-	return map[string]*admission.Webhook{
-		"/mutate-pod": {Handler: &podadmission.Handler{
+// admissionWebhooks are all admission webhooks by path: that of pods, and each group's of kinds.
+func admissionWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.Webhook {
+	out := map[string]*admission.Webhook{
+		podWebhook: {Handler: &podadmission.Handler{
 			Decoder:  admission.NewDecoder(scheme),
 			Mutators: []podadmission.Mutator{podreadiness.Gate{}},
 		}},
-		"/mutate-apps-kruise-io-cloneset": webhookserver.Defaulting(scheme, func(old, obj *appsv1beta1.CloneSet) {
-			appsv1beta1.DefaultCloneSet(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
-		}),
-		"/mutate-apps-kruise-io-v1alpha1-cloneset": webhookserver.Defaulting(scheme, func(old, obj *appsv1alpha1.CloneSet) {
-			appsv1alpha1.DefaultCloneSet(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
-		}),
-		"/mutate-apps-kruise-io-uniteddeployment": webhookserver.Defaulting(scheme, func(old, obj *appsv1beta1.UnitedDeployment) {
-			appsv1beta1.DefaultUnitedDeployment(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
-		}),
-		"/validate-apps-kruise-io-cloneset":          webhookserver.Validating(scheme, rules(validation.ValidateCloneSet)),
-		"/validate-apps-kruise-io-v1alpha1-cloneset": webhookserver.Validating(scheme, rules(validation.ValidateOldCloneSet)),
-		"/validate-apps-kruise-io-uniteddeployment":  webhookserver.Validating(scheme, rules(validation.ValidateUnitedDeployment)),
 	}
+	for _, group := range []func(*runtime.Scheme, facts) map[string]*admission.Webhook{
+		workloadWebhooks, sidecarWebhooks, operationWebhooks, domainWebhooks, rolloutWebhooks,
+	} {
+		maps.Copy(out, group(scheme, f))
+	}
+	return out
 }
 
 // addWebhooks serves admission and conversion, and keeps the API server told of them.
 func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 	server := mgr.GetWebhookServer()
-	for path, hook := range admissionWebhooks(mgr.GetScheme()) {
-		if path == "/mutate-pod" && !features.Enabled(features.PodWebhook) {
+	f := facts{Reader: mgr.GetAPIReader(), namespace: hooks.Namespace, clock: clock.RealClock{}}
+	for path, hook := range admissionWebhooks(mgr.GetScheme(), f) {
+		if path == podWebhook && !features.Enabled(features.PodWebhook) {
 			continue
 		}
 		server.Register(path, hook)
@@ -91,9 +81,25 @@ func rules[T client.Object](validate func(old, obj T) field.ErrorList) webhookse
 	return func(_ context.Context, old, obj T) (field.ErrorList, error) { return validate(old, obj), nil }
 }
 
+// with wraps a pure validation that needs facts besides the object.
+func with[T client.Object, F any](
+	read func(ctx context.Context, obj T) (F, error), validate func(old, obj T, facts F) field.ErrorList,
+) webhookserver.Rules[T] {
+	return func(ctx context.Context, old, obj T) (field.ErrorList, error) {
+		facts, err := read(ctx, obj)
+		if err != nil {
+			return nil, err
+		}
+		return validate(old, obj, facts), nil
+	}
+}
+
 // defaultOptions fill templates only where they changed, and not at all with TemplateNoDefaults.
 func defaultOptions(templateChanged bool) appsv1beta1.DefaultOptions {
-	return appsv1beta1.DefaultOptions{Templates: templateChanged && !features.Enabled(features.TemplateNoDefaults)}
+	return appsv1beta1.DefaultOptions{
+		Templates:   templateChanged && !features.Enabled(features.TemplateNoDefaults),
+		PodTemplate: podtemplate.Options{HostPorts: features.Enabled(features.DefaultHostNetworkHostPortsInPodTemplates)},
+	}
 }
 
 func wrap(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }

@@ -4,18 +4,63 @@
 package v1alpha1
 
 import (
-	"maps"
-	"strconv"
-
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/conversion"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
 
 // Convert_v1alpha1_CloneSet_To_v1beta1_CloneSet also moves what v1alpha1 keeps in labels and
 // annotations into the fields that v1beta1 has for it. The labels and annotations stay.
 func Convert_v1alpha1_CloneSet_To_v1beta1_CloneSet(in *CloneSet, out *v1beta1.CloneSet, s conversion.Scope) error {
+	converted := way(s, cloneSetUp, cloneSetDown)
+	converted.Back = func(up *v1beta1.CloneSet, down *CloneSet) error {
+		err := cloneSetDown(up, down, s)
+		if spelled := &down.Spec.UpdateStrategy; equality.Semantic.DeepEqual(spelledFlat(*spelled), spelledFlat(in.Spec.UpdateStrategy)) {
+			*spelled = in.Spec.UpdateStrategy // what goes without saying is not kept
+		}
+		return err
+	}
+	return preserve.Through(converted, in, out)
+}
+
+// Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet also writes the pre-download fields that are set into
+// the annotations v1alpha1 has for them. Flat fields that were kept beside OnDelete come back beside
+// OnDelete only: a strategy that is changed is wholly the one it is changed to.
+func Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in *v1beta1.CloneSet, out *CloneSet, s conversion.Scope) error {
+	if err := cloneSetDownAndKept(in, out, s); err != nil {
+		return err
+	}
+	if _, kept := in.Annotations[preserve.Annotation]; !kept {
+		return nil
+	}
+	var again v1beta1.CloneSet
+	if err := cloneSetUp(out, &again, s); err != nil {
+		return err
+	}
+	if equality.Semantic.DeepEqual(spelledOut(again.Spec.UpdateStrategy), spelledOut(in.Spec.UpdateStrategy)) {
+		return nil
+	}
+	forgetful := *in
+	forgetful.Annotations = preserve.Without(in.Annotations, preserve.Annotation)
+	*out = CloneSet{}
+	return cloneSetDownAndKept(&forgetful, out, s)
+}
+
+func cloneSetDownAndKept(in *v1beta1.CloneSet, out *CloneSet, s conversion.Scope) error {
+	converted := way(s, cloneSetDown, cloneSetUp)
+	converted.Back = func(down *CloneSet, up *v1beta1.CloneSet) error {
+		err := cloneSetUp(down, up, s)
+		if spelled := &up.Spec.UpdateStrategy; equality.Semantic.DeepEqual(spelledOut(*spelled), spelledOut(in.Spec.UpdateStrategy)) {
+			*spelled = in.Spec.UpdateStrategy
+		}
+		return err
+	}
+	return preserve.Through(converted, in, out)
+}
+
+func cloneSetUp(in *CloneSet, out *v1beta1.CloneSet, s conversion.Scope) error {
 	if err := autoConvert_v1alpha1_CloneSet_To_v1beta1_CloneSet(in, out, s); err != nil {
 		return err
 	}
@@ -28,9 +73,7 @@ func Convert_v1alpha1_CloneSet_To_v1beta1_CloneSet(in *CloneSet, out *v1beta1.Cl
 	return nil
 }
 
-// Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet also writes the pre-download fields that are set into
-// the annotations v1alpha1 has for them. scaleStrategy.excludePreparingDelete is not written back.
-func Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in *v1beta1.CloneSet, out *CloneSet, s conversion.Scope) error {
+func cloneSetDown(in *v1beta1.CloneSet, out *CloneSet, s conversion.Scope) error {
 	if err := autoConvert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in, out, s); err != nil {
 		return err
 	}
@@ -38,6 +81,39 @@ func Convert_v1beta1_CloneSet_To_v1alpha1_CloneSet(in *v1beta1.CloneSet, out *Cl
 		out.Annotations = preDownloadAnnotations(rolling.InPlaceUpdateStrategy, in.Annotations)
 	}
 	return nil
+}
+
+// spelledOut is a strategy with the words for what goes without saying.
+func spelledOut(in v1beta1.CloneSetUpdateStrategy) v1beta1.CloneSetUpdateStrategy {
+	if in.Type == "" {
+		in.Type = v1beta1.CloneSetRollingUpdateStrategyType
+	}
+	if in.RollingUpdate == nil && in.Type == v1beta1.CloneSetOnDeleteUpdateStrategyType {
+		return in
+	}
+	var rolling v1beta1.RollingUpdateCloneSetStrategy
+	if in.RollingUpdate != nil {
+		rolling = *in.RollingUpdate
+	}
+	if rolling.PodUpdatePolicy == "" {
+		rolling.PodUpdatePolicy = v1beta1.RecreatePodUpdateStrategyType
+	}
+	if rolling.InPlaceUpdateStrategy == nil {
+		rolling.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{}
+	}
+	in.RollingUpdate = &rolling
+	return in
+}
+
+// spelledFlat is spelledOut for v1alpha1.
+func spelledFlat(in CloneSetUpdateStrategy) CloneSetUpdateStrategy {
+	if in.Type == "" {
+		in.Type = RecreateCloneSetUpdateStrategyType
+	}
+	if in.InPlaceUpdateStrategy == nil {
+		in.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{}
+	}
+	return in
 }
 
 // Convert_v1alpha1_CloneSetScaleStrategy_To_v1beta1_CloneSetScaleStrategy turns disablePVCReuse round:
@@ -58,7 +134,8 @@ func Convert_v1beta1_CloneSetScaleStrategy_To_v1alpha1_CloneSetScaleStrategy(
 }
 
 // Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy splits the flat strategy
-// into type and rollingUpdate. OnDelete has no rollingUpdate: the flat fields beside it are dropped.
+// into type and rollingUpdate. OnDelete has no rollingUpdate: the flat fields beside it are left to the
+// whole object.
 func Convert_v1alpha1_CloneSetUpdateStrategy_To_v1beta1_CloneSetUpdateStrategy(
 	in *CloneSetUpdateStrategy, out *v1beta1.CloneSetUpdateStrategy, _ conversion.Scope,
 ) error {
@@ -137,63 +214,4 @@ func flatTypeOf(in *v1beta1.CloneSetUpdateStrategy) CloneSetUpdateStrategyType {
 	default:
 		return RecreateCloneSetUpdateStrategyType
 	}
-}
-
-// withPreDownload returns the strategy with the pre-download fields that annotations set; nil stays
-// nil when they set none. Numbers that do not parse are skipped.
-func withPreDownload(strategy *v1beta1.InPlaceUpdateStrategy, annotations map[string]string) *v1beta1.InPlaceUpdateStrategy {
-	var found v1beta1.InPlaceUpdateStrategy
-	if strategy != nil {
-		found = *strategy
-	}
-	if value := annotations[v1beta1.ImagePreDownloadParallelismKey]; value != "" {
-		parallelism := intstr.Parse(value)
-		found.ImagePreDownloadParallelism = &parallelism
-	}
-	if seconds := int32Of(annotations[v1beta1.ImagePreDownloadTimeoutSecondsKey]); seconds != nil {
-		found.ImagePreDownloadTimeoutSeconds = seconds
-	}
-	if pods := int32Of(annotations[v1beta1.ImagePreDownloadMinUpdatedReadyPodsKey]); pods != nil {
-		found.ImagePreDownloadMinUpdatedReadyPods = pods
-	}
-	if strategy == nil && found == (v1beta1.InPlaceUpdateStrategy{}) {
-		return nil
-	}
-	return &found
-}
-
-func int32Of(value string) *int32 {
-	parsed, err := strconv.ParseInt(value, 10, 32)
-	if err != nil {
-		return nil
-	}
-	number := int32(parsed)
-	return &number
-}
-
-// preDownloadAnnotations returns the annotations with the pre-download fields that are set written
-// in. The given map is not changed.
-func preDownloadAnnotations(strategy *v1beta1.InPlaceUpdateStrategy, annotations map[string]string) map[string]string {
-	if strategy == nil {
-		return annotations
-	}
-	set := map[string]string{}
-	if strategy.ImagePreDownloadParallelism != nil {
-		set[v1beta1.ImagePreDownloadParallelismKey] = strategy.ImagePreDownloadParallelism.String()
-	}
-	if strategy.ImagePreDownloadTimeoutSeconds != nil {
-		set[v1beta1.ImagePreDownloadTimeoutSecondsKey] = strconv.Itoa(int(*strategy.ImagePreDownloadTimeoutSeconds))
-	}
-	if strategy.ImagePreDownloadMinUpdatedReadyPods != nil {
-		set[v1beta1.ImagePreDownloadMinUpdatedReadyPodsKey] = strconv.Itoa(int(*strategy.ImagePreDownloadMinUpdatedReadyPods))
-	}
-	if len(set) == 0 {
-		return annotations
-	}
-	out := maps.Clone(annotations)
-	if out == nil {
-		return set
-	}
-	maps.Copy(out, set)
-	return out
 }

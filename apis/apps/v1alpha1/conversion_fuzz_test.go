@@ -4,9 +4,11 @@
 package v1alpha1
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand"
-	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,26 +16,39 @@ import (
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
 // rounds is how many random objects each direction of each kind is tried with.
-const rounds = 300
+var rounds = flag.Int("conversion.rounds", 300, "random objects for each direction of each kind")
 
-// Every served version and back, for every kind: one line each. The functions bring a random object
-// into the form that survives: what the version in the middle has no place for, and what it defaults.
+// Every served version and back, for every kind: one line each. The first function,
+// if any, makes what matters as likely as what is random; the second spells out what goes without saying.
 func TestRoundTrips(t *testing.T) {
-	t.Run("CloneSet up and down", roundTrip[CloneSet, v1beta1.CloneSet](canonicalOldCloneSet))
-	t.Run("CloneSet down and up", roundTrip[v1beta1.CloneSet, CloneSet](canonicalCloneSet))
-	t.Run("UnitedDeployment up and down", roundTrip[UnitedDeployment, v1beta1.UnitedDeployment](canonicalOldUnitedDeployment))
-	t.Run("UnitedDeployment down and up", roundTrip[v1beta1.UnitedDeployment, UnitedDeployment](canonicalUnitedDeployment))
+	t.Run("AdvancedCronJob up and down", roundTrip[AdvancedCronJob, v1beta1.AdvancedCronJob](nil))
+	t.Run("AdvancedCronJob down and up", roundTrip[v1beta1.AdvancedCronJob, AdvancedCronJob](nil))
+	t.Run("BroadcastJob up and down", roundTrip[BroadcastJob, v1beta1.BroadcastJob](nil))
+	t.Run("BroadcastJob down and up", roundTrip[v1beta1.BroadcastJob, BroadcastJob](nil))
+	t.Run("CloneSet up and down", roundTrip[CloneSet, v1beta1.CloneSet](variedOldCloneSet, spelledOldCloneSet))
+	t.Run("CloneSet down and up", roundTrip[v1beta1.CloneSet, CloneSet](variedCloneSet, spelledCloneSet))
+	t.Run("DaemonSet up and down", roundTrip[DaemonSet, v1beta1.DaemonSet](variedOldDaemonSet))
+	t.Run("DaemonSet down and up", roundTrip[v1beta1.DaemonSet, DaemonSet](variedDaemonSet))
+	t.Run("PersistentPodState up and down", roundTrip[PersistentPodState, v1beta1.PersistentPodState](nil))
+	t.Run("PersistentPodState down and up", roundTrip[v1beta1.PersistentPodState, PersistentPodState](nil))
+	t.Run("ResourceDistribution up and down", roundTrip[ResourceDistribution, v1beta1.ResourceDistribution](nil))
+	t.Run("ResourceDistribution down and up", roundTrip[v1beta1.ResourceDistribution, ResourceDistribution](nil))
+	t.Run("StatefulSet up and down", roundTrip[StatefulSet, v1beta1.StatefulSet](nil))
+	t.Run("StatefulSet down and up", roundTrip[v1beta1.StatefulSet, StatefulSet](nil))
+	t.Run("UnitedDeployment up and down", roundTrip[UnitedDeployment, v1beta1.UnitedDeployment](variedOldUnitedDeployment))
+	t.Run("UnitedDeployment down and up", roundTrip[v1beta1.UnitedDeployment, UnitedDeployment](variedUnitedDeployment))
+	t.Run("WorkloadSpread up and down", roundTrip[WorkloadSpread, v1beta1.WorkloadSpread](variedOldWorkloadSpread))
+	t.Run("WorkloadSpread down and up", roundTrip[v1beta1.WorkloadSpread, WorkloadSpread](variedWorkloadSpread))
 }
 
 // roundTrip converts random objects to the other version and back, and wants them unchanged. It also
 // wants the object that is converted untouched: conversions share memory, so they must not write to it.
-func roundTrip[From, To any](canonical func(*From)) func(*testing.T) {
+func roundTrip[From, To any](vary func(*From), spell ...func(*From)) func(*testing.T) {
 	return func(t *testing.T) {
 		scheme := runtime.NewScheme()
 		for _, add := range []func(*runtime.Scheme) error{AddToScheme, v1beta1.AddToScheme} {
@@ -43,11 +58,15 @@ func roundTrip[From, To any](canonical func(*From)) func(*testing.T) {
 		}
 		seed := rand.Int63()
 		filler := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme))
-		for range rounds {
+		for round := range *rounds {
 			var in, back From
 			var middle To
-			filler.Fill(&in)
-			canonical(&in)
+			if round > 0 { // the first says nothing
+				filler.Fill(&in)
+			}
+			if vary != nil {
+				vary(&in)
+			}
 			before := any(&in).(runtime.Object).DeepCopyObject()
 			if err := scheme.Convert(&in, &middle, nil); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -58,104 +77,142 @@ func roundTrip[From, To any](canonical func(*From)) func(*testing.T) {
 			if diff := cmp.Diff(before, any(&in)); diff != "" {
 				t.Fatalf("seed %d: conversion changed its input (-before +after):\n%s", seed, diff)
 			}
-			if diff := cmp.Diff(before, any(&back)); diff != "" {
-				t.Fatalf("seed %d: lost on the way (-before +after):\n%s", seed, diff)
+			for _, words := range spell {
+				words(any(before).(*From))
+				words(&back)
+			}
+			if diff := cmp.Diff(tree(t, before), tree(t, &back)); diff != "" {
+				t.Fatalf("seed %d: lost on the way (-before +after):\n%s\nthe middle was %s", seed, diff, wire(t, &middle))
 			}
 		}
 	}
 }
 
-// canonicalOldCloneSet keeps what survives the way up and down: OnDelete has no other settings, an empty
-// in-place strategy becomes nil, and pre-download settings live in annotations.
-func canonicalOldCloneSet(in *CloneSet) {
+// wire is an object as it is sent, where an empty list is an absent one.
+func wire(t *testing.T, obj any) string {
+	t.Helper()
+	text, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// tree is an object as it is read, where the order of fields makes no difference.
+func tree(t *testing.T, obj any) any {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(wire(t, obj)))
+	decoder.UseNumber()
+	var out any
+	if err := decoder.Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// variedOldCloneSet has all types and leftover annotations.
+func variedOldCloneSet(in *CloneSet) {
 	strategy := &in.Spec.UpdateStrategy
 	kinds := []CloneSetUpdateStrategyType{
 		RecreateCloneSetUpdateStrategyType, InPlaceIfPossibleCloneSetUpdateStrategyType,
-		InPlaceOnlyCloneSetUpdateStrategyType, OnDeleteCloneSetUpdateStrategyType,
+		InPlaceOnlyCloneSetUpdateStrategyType, OnDeleteCloneSetUpdateStrategyType, "Sideways",
 	}
 	strategy.Type = kinds[len(strategy.Type)%len(kinds)]
-	if strategy.Type == OnDeleteCloneSetUpdateStrategyType {
-		*strategy = CloneSetUpdateStrategy{Type: strategy.Type}
-	}
-	if strategy.InPlaceUpdateStrategy == nil {
-		return
-	}
-	grace := strategy.InPlaceUpdateStrategy.GracePeriodSeconds
-	strategy.InPlaceUpdateStrategy = &v1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: grace}
-	if grace%2 == 0 {
-		in.Annotations = withAnnotation(in.Annotations, v1beta1.ImagePreDownloadParallelismKey, "50%")
-		in.Annotations = withAnnotation(in.Annotations, v1beta1.ImagePreDownloadTimeoutSecondsKey, "17")
-	}
+	in.Annotations = someAnnotations(in.Annotations, len(in.Name))
 }
 
-// canonicalCloneSet keeps what survives the way down and up: excludePreparingDelete only with its label,
-// pre-download settings only with their annotations.
-func canonicalCloneSet(in *v1beta1.CloneSet) {
-	in.Spec.ScaleStrategy.ExcludePreparingDelete = in.Spec.MinReadySeconds%2 == 0
-	if in.Spec.ScaleStrategy.ExcludePreparingDelete {
+// variedCloneSet has all types, and leftover annotations and labels.
+func variedCloneSet(in *v1beta1.CloneSet) {
+	if in.Spec.MinReadySeconds%3 == 0 {
 		in.Labels = withAnnotation(in.Labels, v1beta1.CloneSetScalingExcludePreparingDelete, "true")
 	}
-	if in.Spec.UpdateStrategy.RollingUpdate == nil {
-		in.Spec.UpdateStrategy.Type = v1beta1.CloneSetOnDeleteUpdateStrategyType
+	in.Annotations = someAnnotations(in.Annotations, len(in.Name))
+	kinds := []v1beta1.CloneSetUpdateStrategyType{v1beta1.CloneSetRollingUpdateStrategyType, v1beta1.CloneSetOnDeleteUpdateStrategyType, "Sideways"}
+	strategy := &in.Spec.UpdateStrategy
+	strategy.Type = kinds[len(strategy.Type)%len(kinds)]
+	rolling := strategy.RollingUpdate
+	if rolling == nil {
+		strategy.Type = v1beta1.CloneSetOnDeleteUpdateStrategyType
 		return
 	}
-	in.Spec.UpdateStrategy.Type = v1beta1.CloneSetRollingUpdateStrategyType
-	rolling := in.Spec.UpdateStrategy.RollingUpdate
 	policies := []v1beta1.PodUpdateStrategyType{
-		v1beta1.RecreatePodUpdateStrategyType, v1beta1.InPlaceIfPossiblePodUpdateStrategyType, v1beta1.InPlaceOnlyPodUpdateStrategyType,
+		v1beta1.RecreatePodUpdateStrategyType, v1beta1.InPlaceIfPossiblePodUpdateStrategyType, v1beta1.InPlaceOnlyPodUpdateStrategyType, "Sideways",
 	}
 	rolling.PodUpdatePolicy = policies[len(rolling.PodUpdatePolicy)%len(policies)]
-	strategy := rolling.InPlaceUpdateStrategy
-	if strategy == nil {
-		return
+}
+
+func spelledOldCloneSet(in *CloneSet) {
+	in.Spec.UpdateStrategy = spelledFlat(in.Spec.UpdateStrategy)
+}
+
+func spelledCloneSet(in *v1beta1.CloneSet) {
+	in.Spec.UpdateStrategy = spelledOut(in.Spec.UpdateStrategy)
+}
+
+func someAnnotations(in map[string]string, dice int) map[string]string {
+	keys := []string{v1beta1.ImagePreDownloadParallelismKey, v1beta1.ImagePreDownloadTimeoutSecondsKey, v1beta1.ImagePreDownloadMinUpdatedReadyPodsKey}
+	for i, value := range []string{"50%", "17", "soon"} {
+		if dice>>i&1 == 1 {
+			in = withAnnotation(in, keys[(i+dice)%len(keys)], value)
+		}
 	}
-	if *strategy == (v1beta1.InPlaceUpdateStrategy{}) {
-		rolling.InPlaceUpdateStrategy = nil
-		return
+	return in
+}
+
+func variedOldDaemonSet(in *DaemonSet) {
+	if rolling := in.Spec.UpdateStrategy.RollingUpdate; rolling != nil && in.Spec.MinReadySeconds%2 == 0 {
+		rolling.Type = SurgingRollingUpdateType
 	}
-	if strategy.ImagePreDownloadParallelism != nil {
-		number := intstr.FromInt32(strategy.ImagePreDownloadParallelism.IntVal)
-		strategy.ImagePreDownloadParallelism = &number
-		in.Annotations = withAnnotation(in.Annotations, v1beta1.ImagePreDownloadParallelismKey, number.String())
-	}
-	if seconds := strategy.ImagePreDownloadTimeoutSeconds; seconds != nil {
-		in.Annotations = withAnnotation(in.Annotations, v1beta1.ImagePreDownloadTimeoutSecondsKey, strconv.Itoa(int(*seconds)))
-	}
-	if pods := strategy.ImagePreDownloadMinUpdatedReadyPods; pods != nil {
-		in.Annotations = withAnnotation(in.Annotations, v1beta1.ImagePreDownloadMinUpdatedReadyPodsKey, strconv.Itoa(int(*pods)))
+	if in.Spec.MinReadySeconds%3 == 0 {
+		in.Annotations = withAnnotation(in.Annotations, v1beta1.DaemonSetProgressiveCreatePod, []string{"true", "false"}[len(in.Name)%2])
 	}
 }
 
-// canonicalOldUnitedDeployment makes the maps say what subsetStatuses say.
-func canonicalOldUnitedDeployment(in *UnitedDeployment) {
+func variedDaemonSet(in *v1beta1.DaemonSet) {
+	if in.Spec.MinReadySeconds%3 == 0 {
+		in.Annotations = withAnnotation(in.Annotations, v1beta1.DaemonSetProgressiveCreatePod, []string{"true", "false"}[len(in.Name)%2])
+	}
+}
+
+// variedOldUnitedDeployment makes the maps speak of the same subsets as subsetStatuses, now and then.
+func variedOldUnitedDeployment(in *UnitedDeployment) {
 	status := &in.Status
-	var replicas, partitions map[string]int32
 	for i := range status.SubsetStatuses {
 		subset := &status.SubsetStatuses[i]
-		subset.Name = fmt.Sprintf("s%d", i)
-		replicas = withEntry(replicas, subset.Name, subset.Replicas)
-		partitions = withEntry(partitions, subset.Name, subset.Partition)
-	}
-	status.SubsetReplicas = replicas
-	if status.UpdateStatus == nil && len(status.SubsetStatuses) > 0 {
-		status.UpdateStatus = &UpdateStatus{}
-	}
-	if status.UpdateStatus == nil {
-		return
-	}
-	status.UpdateStatus.CurrentPartitions = partitions
-	if len(status.SubsetStatuses) == 0 && status.UpdateStatus.UpdatedRevision == "" {
-		status.UpdateStatus = nil
+		subset.Name = fmt.Sprintf("s%d", i*int(subset.Replicas&1))
+		status.SubsetReplicas = withEntry(status.SubsetReplicas, subset.Name, subset.Replicas&^2)
 	}
 }
 
-// canonicalUnitedDeployment makes subset names unique; one of them stays empty.
-func canonicalUnitedDeployment(in *v1beta1.UnitedDeployment) {
+// variedUnitedDeployment gives some subsets one name, and some none.
+func variedUnitedDeployment(in *v1beta1.UnitedDeployment) {
 	for i := range in.Status.SubsetStatuses {
-		in.Status.SubsetStatuses[i].Name = fmt.Sprintf("s%d", i)
+		subset := &in.Status.SubsetStatuses[i]
+		subset.Name = []string{"", "a", "b", subset.Name}[subset.Replicas&3]
 	}
-	if len(in.Status.SubsetStatuses) > 1 {
-		in.Status.SubsetStatuses[0].Name = ""
+}
+
+func variedOldWorkloadSpread(in *WorkloadSpread) {
+	for _, statuses := range in.Status.VersionedSubsetStatuses {
+		for i := range statuses {
+			for j := range statuses[i].Conditions {
+				if statuses[i].Replicas%2 == 0 {
+					statuses[i].Conditions[j].Reason = ""
+				}
+			}
+		}
+	}
+}
+
+func variedWorkloadSpread(in *v1beta1.WorkloadSpread) {
+	for _, statuses := range in.Status.VersionedSubsetStatuses {
+		for i := range statuses {
+			for j := range statuses[i].Conditions {
+				if statuses[i].Replicas%2 == 0 {
+					statuses[i].Conditions[j].ObservedGeneration = 0
+				}
+			}
+		}
 	}
 }
 

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
 
 // conversionCase is one row: an object of one version and the same object in the other.
@@ -18,6 +20,23 @@ type conversionCase struct{ in, want string }
 
 // runConversions reads each row as JSON, as the webhook does, and compares every field.
 func runConversions[From, To any](t *testing.T, cases map[string]conversionCase) {
+	t.Helper()
+	runRows[From, To](t, cases, func(any) {})
+}
+
+// runShown is runConversions without what is kept for the way back.
+func runShown[From, To any](t *testing.T, cases map[string]conversionCase) {
+	t.Helper()
+	runRows[From, To](t, cases, func(got any) {
+		meta, err := apimeta.Accessor(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta.SetAnnotations(preserve.Without(meta.GetAnnotations(), preserve.Annotation))
+	})
+}
+
+func runRows[From, To any](t *testing.T, cases map[string]conversionCase, prepare func(any)) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := AddToScheme(scheme); err != nil {
@@ -36,6 +55,7 @@ func runConversions[From, To any](t *testing.T, cases map[string]conversionCase)
 			if err := scheme.Convert(&in, &got, nil); err != nil {
 				t.Fatal(err)
 			}
+			prepare(&got)
 			if diff := cmp.Diff(&want, &got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -44,7 +64,7 @@ func runConversions[From, To any](t *testing.T, cases map[string]conversionCase)
 }
 
 func TestCloneSetUp(t *testing.T) {
-	runConversions[CloneSet, v1beta1.CloneSet](t, map[string]conversionCase{
+	runShown[CloneSet, v1beta1.CloneSet](t, map[string]conversionCase{
 		"nothing set: claims are reused, pods recreated": {
 			in:   `{}`,
 			want: `{"spec":{"scaleStrategy":{"enablePVCReuse":true},"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"podUpdatePolicy":"ReCreate"}}}}`,
@@ -104,7 +124,7 @@ func TestCloneSetUp(t *testing.T) {
 }
 
 func TestCloneSetDown(t *testing.T) {
-	runConversions[v1beta1.CloneSet, CloneSet](t, map[string]conversionCase{
+	runShown[v1beta1.CloneSet, CloneSet](t, map[string]conversionCase{
 		"nothing set: claims are not reused, pods recreated": {
 			in:   `{}`,
 			want: `{"spec":{"scaleStrategy":{"disablePVCReuse":true},"updateStrategy":{"type":"ReCreate"}}}`,
@@ -156,7 +176,7 @@ const unitedDeploymentTemplates = `"spec":{"replicas":4,"selector":{"matchLabels
 	"updateStrategy":{"type":"Manual","manualUpdate":{"partitions":{"x":2}}}}`
 
 func TestUnitedDeploymentUp(t *testing.T) {
-	runConversions[UnitedDeployment, v1beta1.UnitedDeployment](t, map[string]conversionCase{
+	runShown[UnitedDeployment, v1beta1.UnitedDeployment](t, map[string]conversionCase{
 		"spec field for field": {in: `{` + unitedDeploymentTemplates + `}`, want: `{` + unitedDeploymentTemplates + `}`},
 		"the maps are merged into subsetStatuses": {
 			in: `{"status":{"replicas":3,"subsetReplicas":{"b":2,"a":1},"updateStatus":{"updatedRevision":"r","currentPartitions":{"a":1,"c":3}},
@@ -169,7 +189,7 @@ func TestUnitedDeploymentUp(t *testing.T) {
 }
 
 func TestUnitedDeploymentDown(t *testing.T) {
-	runConversions[v1beta1.UnitedDeployment, UnitedDeployment](t, map[string]conversionCase{
+	runShown[v1beta1.UnitedDeployment, UnitedDeployment](t, map[string]conversionCase{
 		"spec field for field": {in: `{` + unitedDeploymentTemplates + `}`, want: `{` + unitedDeploymentTemplates + `}`},
 		"the maps are rebuilt from named subsets": {
 			in: `{"status":{"updatedRevision":"r","subsetStatuses":[{"name":"a","replicas":1,"partition":1},{"replicas":5},{"name":"b"}]}}`,

@@ -10,7 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/conversion"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/preserve"
 )
+
+// Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment also keeps what the status of v1alpha1 says
+// twice, where the two do not agree. Both versions have the same spec.
+func Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(in *UnitedDeployment, out *v1beta1.UnitedDeployment, s conversion.Scope) error {
+	return preserve.Through(way(s, autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment, autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment), in, out)
+}
+
+// Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment also keeps what the status of v1beta1 says
+// of subsets of one name.
+func Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *v1beta1.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
+	return preserve.Through(way(s, autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment, autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment), in, out)
+}
 
 // Convert_v1alpha1_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus merges the maps that only
 // v1alpha1 has into subsetStatuses, adding the subsets that are missing there, by name.

@@ -12,6 +12,8 @@ import (
 	unsafe "unsafe"
 
 	v1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	conversion "k8s.io/apimachinery/pkg/conversion"
@@ -36,6 +38,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*AdvancedCronJobList)(nil), (*v1beta1.AdvancedCronJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_AdvancedCronJobList_To_v1beta1_AdvancedCronJobList(a.(*AdvancedCronJobList), b.(*v1beta1.AdvancedCronJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.AdvancedCronJobList)(nil), (*AdvancedCronJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_AdvancedCronJobList_To_v1alpha1_AdvancedCronJobList(a.(*v1beta1.AdvancedCronJobList), b.(*AdvancedCronJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*AdvancedCronJobSpec)(nil), (*v1beta1.AdvancedCronJobSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_AdvancedCronJobSpec_To_v1beta1_AdvancedCronJobSpec(a.(*AdvancedCronJobSpec), b.(*v1beta1.AdvancedCronJobSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.AdvancedCronJobSpec)(nil), (*AdvancedCronJobSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_AdvancedCronJobSpec_To_v1alpha1_AdvancedCronJobSpec(a.(*v1beta1.AdvancedCronJobSpec), b.(*AdvancedCronJobSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*AdvancedStatefulSetTemplateSpec)(nil), (*v1beta1.AdvancedStatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(a.(*AdvancedStatefulSetTemplateSpec), b.(*v1beta1.AdvancedStatefulSetTemplateSpec), scope)
 	}); err != nil {
@@ -43,6 +65,26 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*v1beta1.AdvancedStatefulSetTemplateSpec)(nil), (*AdvancedStatefulSetTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec(a.(*v1beta1.AdvancedStatefulSetTemplateSpec), b.(*AdvancedStatefulSetTemplateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*BroadcastJob)(nil), (*v1beta1.BroadcastJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_BroadcastJob_To_v1beta1_BroadcastJob(a.(*BroadcastJob), b.(*v1beta1.BroadcastJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.BroadcastJob)(nil), (*BroadcastJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_BroadcastJob_To_v1alpha1_BroadcastJob(a.(*v1beta1.BroadcastJob), b.(*BroadcastJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*BroadcastJobList)(nil), (*v1beta1.BroadcastJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_BroadcastJobList_To_v1beta1_BroadcastJobList(a.(*BroadcastJobList), b.(*v1beta1.BroadcastJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.BroadcastJobList)(nil), (*BroadcastJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_BroadcastJobList_To_v1alpha1_BroadcastJobList(a.(*v1beta1.BroadcastJobList), b.(*BroadcastJobList), scope)
 	}); err != nil {
 		return err
 	}
@@ -86,6 +128,71 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestContainerRecreateState)(nil), (*v1beta1.ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(a.(*ContainerRecreateRequestContainerRecreateState), b.(*v1beta1.ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestContainerRecreateState)(nil), (*ContainerRecreateRequestContainerRecreateState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(a.(*v1beta1.ContainerRecreateRequestContainerRecreateState), b.(*ContainerRecreateRequestContainerRecreateState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestList)(nil), (*v1beta1.ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(a.(*ContainerRecreateRequestList), b.(*v1beta1.ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestList)(nil), (*ContainerRecreateRequestList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(a.(*v1beta1.ContainerRecreateRequestList), b.(*ContainerRecreateRequestList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestSpec)(nil), (*v1beta1.ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(a.(*ContainerRecreateRequestSpec), b.(*v1beta1.ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestSpec)(nil), (*ContainerRecreateRequestSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(a.(*v1beta1.ContainerRecreateRequestSpec), b.(*ContainerRecreateRequestSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStatus)(nil), (*v1beta1.ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(a.(*ContainerRecreateRequestStatus), b.(*v1beta1.ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ContainerRecreateRequestStrategy)(nil), (*v1beta1.ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(a.(*ContainerRecreateRequestStrategy), b.(*v1beta1.ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ContainerRecreateRequestStrategy)(nil), (*ContainerRecreateRequestStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(a.(*v1beta1.ContainerRecreateRequestStrategy), b.(*ContainerRecreateRequestStrategy), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*CronJobTemplate)(nil), (*v1beta1.CronJobTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_CronJobTemplate_To_v1beta1_CronJobTemplate(a.(*CronJobTemplate), b.(*v1beta1.CronJobTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetList)(nil), (*v1beta1.DaemonSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetList_To_v1beta1_DaemonSetList(a.(*DaemonSetList), b.(*v1beta1.DaemonSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.DaemonSetList)(nil), (*DaemonSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetList_To_v1alpha1_DaemonSetList(a.(*v1beta1.DaemonSetList), b.(*DaemonSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*DaemonSetSpec)(nil), (*v1beta1.DaemonSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetSpec_To_v1beta1_DaemonSetSpec(a.(*DaemonSetSpec), b.(*v1beta1.DaemonSetSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*DeploymentTemplateSpec)(nil), (*v1beta1.DeploymentTemplateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(a.(*DeploymentTemplateSpec), b.(*v1beta1.DeploymentTemplateSpec), scope)
 	}); err != nil {
@@ -96,6 +203,56 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*ImageListPullJob)(nil), (*v1beta1.ImageListPullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(a.(*ImageListPullJob), b.(*v1beta1.ImageListPullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImageListPullJob)(nil), (*ImageListPullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(a.(*v1beta1.ImageListPullJob), b.(*ImageListPullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImageListPullJobList)(nil), (*v1beta1.ImageListPullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(a.(*ImageListPullJobList), b.(*v1beta1.ImageListPullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImageListPullJobList)(nil), (*ImageListPullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(a.(*v1beta1.ImageListPullJobList), b.(*ImageListPullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImagePullJob)(nil), (*v1beta1.ImagePullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(a.(*ImagePullJob), b.(*v1beta1.ImagePullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImagePullJob)(nil), (*ImagePullJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(a.(*v1beta1.ImagePullJob), b.(*ImagePullJob), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImagePullJobList)(nil), (*v1beta1.ImagePullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(a.(*ImagePullJobList), b.(*v1beta1.ImagePullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImagePullJobList)(nil), (*ImagePullJobList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(a.(*v1beta1.ImagePullJobList), b.(*ImagePullJobList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ImageSpec)(nil), (*v1beta1.ImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(a.(*ImageSpec), b.(*v1beta1.ImageSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ImageSpec)(nil), (*ImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(a.(*v1beta1.ImageSpec), b.(*ImageSpec), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddGeneratedConversionFunc((*ManualUpdate)(nil), (*v1beta1.ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_ManualUpdate_To_v1beta1_ManualUpdate(a.(*ManualUpdate), b.(*v1beta1.ManualUpdate), scope)
 	}); err != nil {
@@ -103,6 +260,141 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*v1beta1.ManualUpdate)(nil), (*ManualUpdate)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(a.(*v1beta1.ManualUpdate), b.(*ManualUpdate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodeImageList)(nil), (*v1beta1.NodeImageList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(a.(*NodeImageList), b.(*v1beta1.NodeImageList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.NodeImageList)(nil), (*NodeImageList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(a.(*v1beta1.NodeImageList), b.(*NodeImageList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*NodeImageSpec)(nil), (*v1beta1.NodeImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(a.(*NodeImageSpec), b.(*v1beta1.NodeImageSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.NodeImageSpec)(nil), (*NodeImageSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(a.(*v1beta1.NodeImageSpec), b.(*NodeImageSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodState)(nil), (*v1beta1.PersistentPodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodState_To_v1beta1_PersistentPodState(a.(*PersistentPodState), b.(*v1beta1.PersistentPodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.PersistentPodState)(nil), (*PersistentPodState)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodState_To_v1alpha1_PersistentPodState(a.(*v1beta1.PersistentPodState), b.(*PersistentPodState), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateList)(nil), (*v1beta1.PersistentPodStateList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodStateList_To_v1beta1_PersistentPodStateList(a.(*PersistentPodStateList), b.(*v1beta1.PersistentPodStateList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.PersistentPodStateList)(nil), (*PersistentPodStateList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(a.(*v1beta1.PersistentPodStateList), b.(*PersistentPodStateList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PersistentPodStateSpec)(nil), (*v1beta1.PersistentPodStateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(a.(*PersistentPodStateSpec), b.(*v1beta1.PersistentPodStateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.PersistentPodStateSpec)(nil), (*PersistentPodStateSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(a.(*v1beta1.PersistentPodStateSpec), b.(*PersistentPodStateSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*PreferredTopologyTerm)(nil), (*v1beta1.PreferredTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(a.(*PreferredTopologyTerm), b.(*v1beta1.PreferredTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.PreferredTopologyTerm)(nil), (*PreferredTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(a.(*v1beta1.PreferredTopologyTerm), b.(*PreferredTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ReferenceObject)(nil), (*v1beta1.ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(a.(*ReferenceObject), b.(*v1beta1.ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistribution)(nil), (*v1beta1.ResourceDistribution)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(a.(*ResourceDistribution), b.(*v1beta1.ResourceDistribution), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ResourceDistribution)(nil), (*ResourceDistribution)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistribution_To_v1alpha1_ResourceDistribution(a.(*v1beta1.ResourceDistribution), b.(*ResourceDistribution), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionList)(nil), (*v1beta1.ResourceDistributionList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionList_To_v1beta1_ResourceDistributionList(a.(*ResourceDistributionList), b.(*v1beta1.ResourceDistributionList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ResourceDistributionList)(nil), (*ResourceDistributionList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(a.(*v1beta1.ResourceDistributionList), b.(*ResourceDistributionList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionSpec)(nil), (*v1beta1.ResourceDistributionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(a.(*ResourceDistributionSpec), b.(*v1beta1.ResourceDistributionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ResourceDistributionSpec)(nil), (*ResourceDistributionSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(a.(*v1beta1.ResourceDistributionSpec), b.(*ResourceDistributionSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*ResourceDistributionStatus)(nil), (*v1beta1.ResourceDistributionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(a.(*ResourceDistributionStatus), b.(*v1beta1.ResourceDistributionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.ResourceDistributionStatus)(nil), (*ResourceDistributionStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(a.(*v1beta1.ResourceDistributionStatus), b.(*ResourceDistributionStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*SidecarSetList)(nil), (*v1beta1.SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(a.(*SidecarSetList), b.(*v1beta1.SidecarSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.SidecarSetList)(nil), (*SidecarSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(a.(*v1beta1.SidecarSetList), b.(*SidecarSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetList)(nil), (*v1beta1.StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetList_To_v1beta1_StatefulSetList(a.(*StatefulSetList), b.(*v1beta1.StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.StatefulSetList)(nil), (*StatefulSetList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetList_To_v1alpha1_StatefulSetList(a.(*v1beta1.StatefulSetList), b.(*StatefulSetList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetSpec)(nil), (*v1beta1.StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetSpec_To_v1beta1_StatefulSetSpec(a.(*StatefulSetSpec), b.(*v1beta1.StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*StatefulSetStatus)(nil), (*v1beta1.StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSetStatus_To_v1beta1_StatefulSetStatus(a.(*StatefulSetStatus), b.(*v1beta1.StatefulSetStatus), scope)
 	}); err != nil {
 		return err
 	}
@@ -143,16 +435,6 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}
 	if err := s.AddGeneratedConversionFunc((*v1beta1.Topology)(nil), (*Topology)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_Topology_To_v1alpha1_Topology(a.(*v1beta1.Topology), b.(*Topology), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*UnitedDeployment)(nil), (*v1beta1.UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(a.(*UnitedDeployment), b.(*v1beta1.UnitedDeployment), scope)
-	}); err != nil {
-		return err
-	}
-	if err := s.AddGeneratedConversionFunc((*v1beta1.UnitedDeployment)(nil), (*UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
-		return Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(a.(*v1beta1.UnitedDeployment), b.(*UnitedDeployment), scope)
 	}); err != nil {
 		return err
 	}
@@ -206,6 +488,46 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadList)(nil), (*v1beta1.WorkloadSpreadList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(a.(*WorkloadSpreadList), b.(*v1beta1.WorkloadSpreadList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.WorkloadSpreadList)(nil), (*WorkloadSpreadList)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(a.(*v1beta1.WorkloadSpreadList), b.(*WorkloadSpreadList), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSpec)(nil), (*v1beta1.WorkloadSpreadSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(a.(*WorkloadSpreadSpec), b.(*v1beta1.WorkloadSpreadSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.WorkloadSpreadSpec)(nil), (*WorkloadSpreadSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(a.(*v1beta1.WorkloadSpreadSpec), b.(*WorkloadSpreadSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*WorkloadSpreadSubsetStatus)(nil), (*v1beta1.WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(a.(*WorkloadSpreadSubsetStatus), b.(*v1beta1.WorkloadSpreadSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddGeneratedConversionFunc((*v1beta1.WorkloadSpreadSubsetStatus)(nil), (*WorkloadSpreadSubsetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(a.(*v1beta1.WorkloadSpreadSubsetStatus), b.(*WorkloadSpreadSubsetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1.Condition)(nil), (*WorkloadSpreadSubsetCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1_Condition_To_v1alpha1_WorkloadSpreadSubsetCondition(a.(*v1.Condition), b.(*WorkloadSpreadSubsetCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*AdvancedCronJob)(nil), (*v1beta1.AdvancedCronJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob(a.(*AdvancedCronJob), b.(*v1beta1.AdvancedCronJob), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*CloneSetScaleStrategy)(nil), (*v1beta1.CloneSetScaleStrategy)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_CloneSetScaleStrategy_To_v1beta1_CloneSetScaleStrategy(a.(*CloneSetScaleStrategy), b.(*v1beta1.CloneSetScaleStrategy), scope)
 	}); err != nil {
@@ -221,8 +543,88 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*ContainerRecreateRequest)(nil), (*v1beta1.ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(a.(*ContainerRecreateRequest), b.(*v1beta1.ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*DaemonSetStatus)(nil), (*v1beta1.DaemonSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSetStatus_To_v1beta1_DaemonSetStatus(a.(*DaemonSetStatus), b.(*v1beta1.DaemonSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*DaemonSet)(nil), (*v1beta1.DaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_DaemonSet_To_v1beta1_DaemonSet(a.(*DaemonSet), b.(*v1beta1.DaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*NodeImage)(nil), (*v1beta1.NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeImage_To_v1beta1_NodeImage(a.(*NodeImage), b.(*v1beta1.NodeImage), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*NodeTopologyTerm)(nil), (*v1beta1.NodeTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(a.(*NodeTopologyTerm), b.(*v1beta1.NodeTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*ResourceDistributionCondition)(nil), (*v1beta1.ResourceDistributionCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(a.(*ResourceDistributionCondition), b.(*v1beta1.ResourceDistributionCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*ResourceDistributionTargets)(nil), (*v1beta1.ResourceDistributionTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(a.(*ResourceDistributionTargets), b.(*v1beta1.ResourceDistributionTargets), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*SidecarSetSpec)(nil), (*v1beta1.SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSetSpec_To_v1beta1_SidecarSetSpec(a.(*SidecarSetSpec), b.(*v1beta1.SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*SidecarSet)(nil), (*v1beta1.SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_SidecarSet_To_v1beta1_SidecarSet(a.(*SidecarSet), b.(*v1beta1.SidecarSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*StatefulSet)(nil), (*v1beta1.StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_StatefulSet_To_v1beta1_StatefulSet(a.(*StatefulSet), b.(*v1beta1.StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*UnitedDeploymentStatus)(nil), (*v1beta1.UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1alpha1_UnitedDeploymentStatus_To_v1beta1_UnitedDeploymentStatus(a.(*UnitedDeploymentStatus), b.(*v1beta1.UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*UnitedDeployment)(nil), (*v1beta1.UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(a.(*UnitedDeployment), b.(*v1beta1.UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadStatus)(nil), (*v1beta1.WorkloadSpreadStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(a.(*WorkloadSpreadStatus), b.(*v1beta1.WorkloadSpreadStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadSubsetCondition)(nil), (*v1.Condition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSubsetCondition_To_v1_Condition(a.(*WorkloadSpreadSubsetCondition), b.(*v1.Condition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpreadSubset)(nil), (*v1beta1.WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(a.(*WorkloadSpreadSubset), b.(*v1beta1.WorkloadSpreadSubset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*WorkloadSpread)(nil), (*v1beta1.WorkloadSpread)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread(a.(*WorkloadSpread), b.(*v1beta1.WorkloadSpread), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.AdvancedCronJob)(nil), (*AdvancedCronJob)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob(a.(*v1beta1.AdvancedCronJob), b.(*AdvancedCronJob), scope)
 	}); err != nil {
 		return err
 	}
@@ -241,8 +643,108 @@ func RegisterConversions(s *runtime.Scheme) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.AddConversionFunc((*v1beta1.ContainerRecreateRequestStatus)(nil), (*ContainerRecreateRequestStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(a.(*v1beta1.ContainerRecreateRequestStatus), b.(*ContainerRecreateRequestStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ContainerRecreateRequest)(nil), (*ContainerRecreateRequest)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(a.(*v1beta1.ContainerRecreateRequest), b.(*ContainerRecreateRequest), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.CronJobTemplate)(nil), (*CronJobTemplate)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_CronJobTemplate_To_v1alpha1_CronJobTemplate(a.(*v1beta1.CronJobTemplate), b.(*CronJobTemplate), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.DaemonSetSpec)(nil), (*DaemonSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(a.(*v1beta1.DaemonSetSpec), b.(*DaemonSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.DaemonSetStatus)(nil), (*DaemonSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSetStatus_To_v1alpha1_DaemonSetStatus(a.(*v1beta1.DaemonSetStatus), b.(*DaemonSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.DaemonSet)(nil), (*DaemonSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_DaemonSet_To_v1alpha1_DaemonSet(a.(*v1beta1.DaemonSet), b.(*DaemonSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.NodeImage)(nil), (*NodeImage)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeImage_To_v1alpha1_NodeImage(a.(*v1beta1.NodeImage), b.(*NodeImage), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.NodeTopologyTerm)(nil), (*NodeTopologyTerm)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(a.(*v1beta1.NodeTopologyTerm), b.(*NodeTopologyTerm), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ReferenceObject)(nil), (*ReferenceObject)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ReferenceObject_To_v1alpha1_ReferenceObject(a.(*v1beta1.ReferenceObject), b.(*ReferenceObject), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ResourceDistributionCondition)(nil), (*ResourceDistributionCondition)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionCondition_To_v1alpha1_ResourceDistributionCondition(a.(*v1beta1.ResourceDistributionCondition), b.(*ResourceDistributionCondition), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.ResourceDistributionTargets)(nil), (*ResourceDistributionTargets)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_ResourceDistributionTargets_To_v1alpha1_ResourceDistributionTargets(a.(*v1beta1.ResourceDistributionTargets), b.(*ResourceDistributionTargets), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.SidecarSetSpec)(nil), (*SidecarSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(a.(*v1beta1.SidecarSetSpec), b.(*SidecarSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.SidecarSet)(nil), (*SidecarSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_SidecarSet_To_v1alpha1_SidecarSet(a.(*v1beta1.SidecarSet), b.(*SidecarSet), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.StatefulSetSpec)(nil), (*StatefulSetSpec)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(a.(*v1beta1.StatefulSetSpec), b.(*StatefulSetSpec), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.StatefulSetStatus)(nil), (*StatefulSetStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(a.(*v1beta1.StatefulSetStatus), b.(*StatefulSetStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.StatefulSet)(nil), (*StatefulSet)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_StatefulSet_To_v1alpha1_StatefulSet(a.(*v1beta1.StatefulSet), b.(*StatefulSet), scope)
+	}); err != nil {
+		return err
+	}
 	if err := s.AddConversionFunc((*v1beta1.UnitedDeploymentStatus)(nil), (*UnitedDeploymentStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
 		return Convert_v1beta1_UnitedDeploymentStatus_To_v1alpha1_UnitedDeploymentStatus(a.(*v1beta1.UnitedDeploymentStatus), b.(*UnitedDeploymentStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.UnitedDeployment)(nil), (*UnitedDeployment)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(a.(*v1beta1.UnitedDeployment), b.(*UnitedDeployment), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.WorkloadSpreadStatus)(nil), (*WorkloadSpreadStatus)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(a.(*v1beta1.WorkloadSpreadStatus), b.(*WorkloadSpreadStatus), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.WorkloadSpreadSubset)(nil), (*WorkloadSpreadSubset)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(a.(*v1beta1.WorkloadSpreadSubset), b.(*WorkloadSpreadSubset), scope)
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*v1beta1.WorkloadSpread)(nil), (*WorkloadSpread)(nil), func(a, b interface{}, scope conversion.Scope) error {
+		return Convert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread(a.(*v1beta1.WorkloadSpread), b.(*WorkloadSpread), scope)
 	}); err != nil {
 		return err
 	}
@@ -269,6 +771,104 @@ func Convert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnited
 	return autoConvert_v1beta1_AdaptiveUnitedDeploymentStrategy_To_v1alpha1_AdaptiveUnitedDeploymentStrategy(in, out, s)
 }
 
+func autoConvert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob(in *AdvancedCronJob, out *v1beta1.AdvancedCronJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_AdvancedCronJobSpec_To_v1beta1_AdvancedCronJobSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob(in *v1beta1.AdvancedCronJob, out *AdvancedCronJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_AdvancedCronJobSpec_To_v1alpha1_AdvancedCronJobSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1alpha1_AdvancedCronJobList_To_v1beta1_AdvancedCronJobList(in *AdvancedCronJobList, out *v1beta1.AdvancedCronJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.AdvancedCronJob, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_AdvancedCronJob_To_v1beta1_AdvancedCronJob(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_AdvancedCronJobList_To_v1beta1_AdvancedCronJobList is an autogenerated conversion function.
+func Convert_v1alpha1_AdvancedCronJobList_To_v1beta1_AdvancedCronJobList(in *AdvancedCronJobList, out *v1beta1.AdvancedCronJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_AdvancedCronJobList_To_v1beta1_AdvancedCronJobList(in, out, s)
+}
+
+func autoConvert_v1beta1_AdvancedCronJobList_To_v1alpha1_AdvancedCronJobList(in *v1beta1.AdvancedCronJobList, out *AdvancedCronJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]AdvancedCronJob, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_AdvancedCronJob_To_v1alpha1_AdvancedCronJob(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_AdvancedCronJobList_To_v1alpha1_AdvancedCronJobList is an autogenerated conversion function.
+func Convert_v1beta1_AdvancedCronJobList_To_v1alpha1_AdvancedCronJobList(in *v1beta1.AdvancedCronJobList, out *AdvancedCronJobList, s conversion.Scope) error {
+	return autoConvert_v1beta1_AdvancedCronJobList_To_v1alpha1_AdvancedCronJobList(in, out, s)
+}
+
+func autoConvert_v1alpha1_AdvancedCronJobSpec_To_v1beta1_AdvancedCronJobSpec(in *AdvancedCronJobSpec, out *v1beta1.AdvancedCronJobSpec, s conversion.Scope) error {
+	out.Schedule = in.Schedule
+	out.TimeZone = (*string)(unsafe.Pointer(in.TimeZone))
+	out.StartingDeadlineSeconds = (*int64)(unsafe.Pointer(in.StartingDeadlineSeconds))
+	out.ConcurrencyPolicy = v1beta1.ConcurrencyPolicy(in.ConcurrencyPolicy)
+	out.Paused = (*bool)(unsafe.Pointer(in.Paused))
+	out.SuccessfulJobsHistoryLimit = (*int32)(unsafe.Pointer(in.SuccessfulJobsHistoryLimit))
+	out.FailedJobsHistoryLimit = (*int32)(unsafe.Pointer(in.FailedJobsHistoryLimit))
+	if err := Convert_v1alpha1_CronJobTemplate_To_v1beta1_CronJobTemplate(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_AdvancedCronJobSpec_To_v1beta1_AdvancedCronJobSpec is an autogenerated conversion function.
+func Convert_v1alpha1_AdvancedCronJobSpec_To_v1beta1_AdvancedCronJobSpec(in *AdvancedCronJobSpec, out *v1beta1.AdvancedCronJobSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_AdvancedCronJobSpec_To_v1beta1_AdvancedCronJobSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_AdvancedCronJobSpec_To_v1alpha1_AdvancedCronJobSpec(in *v1beta1.AdvancedCronJobSpec, out *AdvancedCronJobSpec, s conversion.Scope) error {
+	out.Schedule = in.Schedule
+	out.TimeZone = (*string)(unsafe.Pointer(in.TimeZone))
+	out.StartingDeadlineSeconds = (*int64)(unsafe.Pointer(in.StartingDeadlineSeconds))
+	out.ConcurrencyPolicy = v1beta1.ConcurrencyPolicy(in.ConcurrencyPolicy)
+	out.Paused = (*bool)(unsafe.Pointer(in.Paused))
+	out.SuccessfulJobsHistoryLimit = (*int32)(unsafe.Pointer(in.SuccessfulJobsHistoryLimit))
+	out.FailedJobsHistoryLimit = (*int32)(unsafe.Pointer(in.FailedJobsHistoryLimit))
+	if err := Convert_v1beta1_CronJobTemplate_To_v1alpha1_CronJobTemplate(&in.Template, &out.Template, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_AdvancedCronJobSpec_To_v1alpha1_AdvancedCronJobSpec is an autogenerated conversion function.
+func Convert_v1beta1_AdvancedCronJobSpec_To_v1alpha1_AdvancedCronJobSpec(in *v1beta1.AdvancedCronJobSpec, out *AdvancedCronJobSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_AdvancedCronJobSpec_To_v1alpha1_AdvancedCronJobSpec(in, out, s)
+}
+
 func autoConvert_v1alpha1_AdvancedStatefulSetTemplateSpec_To_v1beta1_AdvancedStatefulSetTemplateSpec(in *AdvancedStatefulSetTemplateSpec, out *v1beta1.AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
 	*out = *(*v1beta1.AdvancedStatefulSetTemplateSpec)(unsafe.Pointer(in))
 	return nil
@@ -287,6 +887,52 @@ func autoConvert_v1beta1_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedSta
 // Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec is an autogenerated conversion function.
 func Convert_v1beta1_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec(in *v1beta1.AdvancedStatefulSetTemplateSpec, out *AdvancedStatefulSetTemplateSpec, s conversion.Scope) error {
 	return autoConvert_v1beta1_AdvancedStatefulSetTemplateSpec_To_v1alpha1_AdvancedStatefulSetTemplateSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_BroadcastJob_To_v1beta1_BroadcastJob(in *BroadcastJob, out *v1beta1.BroadcastJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1alpha1_BroadcastJob_To_v1beta1_BroadcastJob is an autogenerated conversion function.
+func Convert_v1alpha1_BroadcastJob_To_v1beta1_BroadcastJob(in *BroadcastJob, out *v1beta1.BroadcastJob, s conversion.Scope) error {
+	return autoConvert_v1alpha1_BroadcastJob_To_v1beta1_BroadcastJob(in, out, s)
+}
+
+func autoConvert_v1beta1_BroadcastJob_To_v1alpha1_BroadcastJob(in *v1beta1.BroadcastJob, out *BroadcastJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1beta1_BroadcastJob_To_v1alpha1_BroadcastJob is an autogenerated conversion function.
+func Convert_v1beta1_BroadcastJob_To_v1alpha1_BroadcastJob(in *v1beta1.BroadcastJob, out *BroadcastJob, s conversion.Scope) error {
+	return autoConvert_v1beta1_BroadcastJob_To_v1alpha1_BroadcastJob(in, out, s)
+}
+
+func autoConvert_v1alpha1_BroadcastJobList_To_v1beta1_BroadcastJobList(in *BroadcastJobList, out *v1beta1.BroadcastJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]v1beta1.BroadcastJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_BroadcastJobList_To_v1beta1_BroadcastJobList is an autogenerated conversion function.
+func Convert_v1alpha1_BroadcastJobList_To_v1beta1_BroadcastJobList(in *BroadcastJobList, out *v1beta1.BroadcastJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_BroadcastJobList_To_v1beta1_BroadcastJobList(in, out, s)
+}
+
+func autoConvert_v1beta1_BroadcastJobList_To_v1alpha1_BroadcastJobList(in *v1beta1.BroadcastJobList, out *BroadcastJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]BroadcastJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_BroadcastJobList_To_v1alpha1_BroadcastJobList is an autogenerated conversion function.
+func Convert_v1beta1_BroadcastJobList_To_v1alpha1_BroadcastJobList(in *v1beta1.BroadcastJobList, out *BroadcastJobList, s conversion.Scope) error {
+	return autoConvert_v1beta1_BroadcastJobList_To_v1alpha1_BroadcastJobList(in, out, s)
 }
 
 func autoConvert_v1alpha1_CloneSet_To_v1beta1_CloneSet(in *CloneSet, out *v1beta1.CloneSet, s conversion.Scope) error {
@@ -472,6 +1118,293 @@ func autoConvert_v1beta1_CloneSetUpdateStrategy_To_v1alpha1_CloneSetUpdateStrate
 	return nil
 }
 
+func autoConvert_v1alpha1_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(in *ContainerRecreateRequest, out *v1beta1.ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(in *v1beta1.ContainerRecreateRequest, out *ContainerRecreateRequest, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *v1beta1.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	*out = *(*v1beta1.ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in *ContainerRecreateRequestContainerRecreateState, out *v1beta1.ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestContainerRecreateState_To_v1beta1_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in *v1beta1.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	*out = *(*ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in *v1beta1.ContainerRecreateRequestContainerRecreateState, out *ContainerRecreateRequestContainerRecreateState, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestContainerRecreateState_To_v1alpha1_ContainerRecreateRequestContainerRecreateState(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *v1beta1.ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.ContainerRecreateRequest, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ContainerRecreateRequest_To_v1beta1_ContainerRecreateRequest(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in *ContainerRecreateRequestList, out *v1beta1.ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestList_To_v1beta1_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in *v1beta1.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]ContainerRecreateRequest, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ContainerRecreateRequest_To_v1alpha1_ContainerRecreateRequest(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in *v1beta1.ContainerRecreateRequestList, out *ContainerRecreateRequestList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestList_To_v1alpha1_ContainerRecreateRequestList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *v1beta1.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	*out = *(*v1beta1.ContainerRecreateRequestSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in *ContainerRecreateRequestSpec, out *v1beta1.ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestSpec_To_v1beta1_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in *v1beta1.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	*out = *(*ContainerRecreateRequestSpec)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in *v1beta1.ContainerRecreateRequestSpec, out *ContainerRecreateRequestSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestSpec_To_v1alpha1_ContainerRecreateRequestSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *v1beta1.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = v1beta1.ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*v1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]v1beta1.ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in *ContainerRecreateRequestStatus, out *v1beta1.ContainerRecreateRequestStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestStatus_To_v1beta1_ContainerRecreateRequestStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestStatus_To_v1alpha1_ContainerRecreateRequestStatus(in *v1beta1.ContainerRecreateRequestStatus, out *ContainerRecreateRequestStatus, s conversion.Scope) error {
+	out.Phase = ContainerRecreateRequestPhase(in.Phase)
+	out.CompletionTime = (*v1.Time)(unsafe.Pointer(in.CompletionTime))
+	out.Message = in.Message
+	out.ContainerRecreateStates = *(*[]ContainerRecreateRequestContainerRecreateState)(unsafe.Pointer(&in.ContainerRecreateStates))
+	// WARNING: in.ContainerStatusSnapshot requires manual conversion: does not exist in peer-type
+	// WARNING: in.Conditions requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *v1beta1.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	*out = *(*v1beta1.ContainerRecreateRequestStrategy)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in *ContainerRecreateRequestStrategy, out *v1beta1.ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ContainerRecreateRequestStrategy_To_v1beta1_ContainerRecreateRequestStrategy(in, out, s)
+}
+
+func autoConvert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in *v1beta1.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	*out = *(*ContainerRecreateRequestStrategy)(unsafe.Pointer(in))
+	return nil
+}
+
+// Convert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy is an autogenerated conversion function.
+func Convert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in *v1beta1.ContainerRecreateRequestStrategy, out *ContainerRecreateRequestStrategy, s conversion.Scope) error {
+	return autoConvert_v1beta1_ContainerRecreateRequestStrategy_To_v1alpha1_ContainerRecreateRequestStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_CronJobTemplate_To_v1beta1_CronJobTemplate(in *CronJobTemplate, out *v1beta1.CronJobTemplate, s conversion.Scope) error {
+	out.JobTemplate = (*batchv1.JobTemplateSpec)(unsafe.Pointer(in.JobTemplate))
+	out.BroadcastJobTemplate = (*v1beta1.BroadcastJobTemplateSpec)(unsafe.Pointer(in.BroadcastJobTemplate))
+	return nil
+}
+
+// Convert_v1alpha1_CronJobTemplate_To_v1beta1_CronJobTemplate is an autogenerated conversion function.
+func Convert_v1alpha1_CronJobTemplate_To_v1beta1_CronJobTemplate(in *CronJobTemplate, out *v1beta1.CronJobTemplate, s conversion.Scope) error {
+	return autoConvert_v1alpha1_CronJobTemplate_To_v1beta1_CronJobTemplate(in, out, s)
+}
+
+func autoConvert_v1beta1_CronJobTemplate_To_v1alpha1_CronJobTemplate(in *v1beta1.CronJobTemplate, out *CronJobTemplate, s conversion.Scope) error {
+	out.JobTemplate = (*batchv1.JobTemplateSpec)(unsafe.Pointer(in.JobTemplate))
+	out.BroadcastJobTemplate = (*v1beta1.BroadcastJobTemplateSpec)(unsafe.Pointer(in.BroadcastJobTemplate))
+	// WARNING: in.ImageListPullJobTemplate requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSet_To_v1beta1_DaemonSet(in *DaemonSet, out *v1beta1.DaemonSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_DaemonSetSpec_To_v1beta1_DaemonSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_DaemonSetStatus_To_v1beta1_DaemonSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1beta1_DaemonSet_To_v1alpha1_DaemonSet(in *v1beta1.DaemonSet, out *DaemonSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_DaemonSetStatus_To_v1alpha1_DaemonSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSetList_To_v1beta1_DaemonSetList(in *DaemonSetList, out *v1beta1.DaemonSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.DaemonSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_DaemonSet_To_v1beta1_DaemonSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_DaemonSetList_To_v1beta1_DaemonSetList is an autogenerated conversion function.
+func Convert_v1alpha1_DaemonSetList_To_v1beta1_DaemonSetList(in *DaemonSetList, out *v1beta1.DaemonSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DaemonSetList_To_v1beta1_DaemonSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetList_To_v1alpha1_DaemonSetList(in *v1beta1.DaemonSetList, out *DaemonSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]DaemonSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_DaemonSet_To_v1alpha1_DaemonSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_DaemonSetList_To_v1alpha1_DaemonSetList is an autogenerated conversion function.
+func Convert_v1beta1_DaemonSetList_To_v1alpha1_DaemonSetList(in *v1beta1.DaemonSetList, out *DaemonSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_DaemonSetList_To_v1alpha1_DaemonSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_DaemonSetSpec_To_v1beta1_DaemonSetSpec(in *DaemonSetSpec, out *v1beta1.DaemonSetSpec, s conversion.Scope) error {
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.UpdateStrategy = in.UpdateStrategy
+	out.MinReadySeconds = in.MinReadySeconds
+	out.BurstReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.BurstReplicas))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.Lifecycle = (*v1beta1.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	return nil
+}
+
+// Convert_v1alpha1_DaemonSetSpec_To_v1beta1_DaemonSetSpec is an autogenerated conversion function.
+func Convert_v1alpha1_DaemonSetSpec_To_v1beta1_DaemonSetSpec(in *DaemonSetSpec, out *v1beta1.DaemonSetSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_DaemonSetSpec_To_v1beta1_DaemonSetSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_DaemonSetSpec_To_v1alpha1_DaemonSetSpec(in *v1beta1.DaemonSetSpec, out *DaemonSetSpec, s conversion.Scope) error {
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.UpdateStrategy = in.UpdateStrategy
+	out.MinReadySeconds = in.MinReadySeconds
+	out.BurstReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.BurstReplicas))
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.Lifecycle = (*v1beta1.Lifecycle)(unsafe.Pointer(in.Lifecycle))
+	// WARNING: in.ScaleStrategy requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_DaemonSetStatus_To_v1beta1_DaemonSetStatus(in *DaemonSetStatus, out *v1beta1.DaemonSetStatus, s conversion.Scope) error {
+	out.CurrentNumberScheduled = in.CurrentNumberScheduled
+	out.NumberMisscheduled = in.NumberMisscheduled
+	out.DesiredNumberScheduled = in.DesiredNumberScheduled
+	out.NumberReady = in.NumberReady
+	out.ObservedGeneration = in.ObservedGeneration
+	out.UpdatedNumberScheduled = in.UpdatedNumberScheduled
+	out.NumberAvailable = in.NumberAvailable
+	out.NumberUnavailable = in.NumberUnavailable
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]v1beta1.Condition)(unsafe.Pointer(&in.Conditions))
+	// WARNING: in.DaemonSetHash requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1beta1_DaemonSetStatus_To_v1alpha1_DaemonSetStatus(in *v1beta1.DaemonSetStatus, out *DaemonSetStatus, s conversion.Scope) error {
+	out.CurrentNumberScheduled = in.CurrentNumberScheduled
+	out.NumberMisscheduled = in.NumberMisscheduled
+	out.DesiredNumberScheduled = in.DesiredNumberScheduled
+	out.NumberReady = in.NumberReady
+	out.ObservedGeneration = in.ObservedGeneration
+	out.UpdatedNumberScheduled = in.UpdatedNumberScheduled
+	out.NumberAvailable = in.NumberAvailable
+	out.NumberUnavailable = in.NumberUnavailable
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]v1beta1.Condition)(unsafe.Pointer(&in.Conditions))
+	// WARNING: in.UpdateRevision requires manual conversion: does not exist in peer-type
+	return nil
+}
+
 func autoConvert_v1alpha1_DeploymentTemplateSpec_To_v1beta1_DeploymentTemplateSpec(in *DeploymentTemplateSpec, out *v1beta1.DeploymentTemplateSpec, s conversion.Scope) error {
 	*out = *(*v1beta1.DeploymentTemplateSpec)(unsafe.Pointer(in))
 	return nil
@@ -492,6 +1425,142 @@ func Convert_v1beta1_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(i
 	return autoConvert_v1beta1_DeploymentTemplateSpec_To_v1alpha1_DeploymentTemplateSpec(in, out, s)
 }
 
+func autoConvert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(in *ImageListPullJob, out *v1beta1.ImageListPullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob is an autogenerated conversion function.
+func Convert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(in *ImageListPullJob, out *v1beta1.ImageListPullJob, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImageListPullJob_To_v1beta1_ImageListPullJob(in, out, s)
+}
+
+func autoConvert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(in *v1beta1.ImageListPullJob, out *ImageListPullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob is an autogenerated conversion function.
+func Convert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(in *v1beta1.ImageListPullJob, out *ImageListPullJob, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImageListPullJob_To_v1alpha1_ImageListPullJob(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(in *ImageListPullJobList, out *v1beta1.ImageListPullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]v1beta1.ImageListPullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList is an autogenerated conversion function.
+func Convert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(in *ImageListPullJobList, out *v1beta1.ImageListPullJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImageListPullJobList_To_v1beta1_ImageListPullJobList(in, out, s)
+}
+
+func autoConvert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(in *v1beta1.ImageListPullJobList, out *ImageListPullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]ImageListPullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList is an autogenerated conversion function.
+func Convert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(in *v1beta1.ImageListPullJobList, out *ImageListPullJobList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImageListPullJobList_To_v1alpha1_ImageListPullJobList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(in *ImagePullJob, out *v1beta1.ImagePullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob is an autogenerated conversion function.
+func Convert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(in *ImagePullJob, out *v1beta1.ImagePullJob, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImagePullJob_To_v1beta1_ImagePullJob(in, out, s)
+}
+
+func autoConvert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(in *v1beta1.ImagePullJob, out *ImagePullJob, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	out.Spec = in.Spec
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob is an autogenerated conversion function.
+func Convert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(in *v1beta1.ImagePullJob, out *ImagePullJob, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImagePullJob_To_v1alpha1_ImagePullJob(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(in *ImagePullJobList, out *v1beta1.ImagePullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]v1beta1.ImagePullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList is an autogenerated conversion function.
+func Convert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(in *ImagePullJobList, out *v1beta1.ImagePullJobList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImagePullJobList_To_v1beta1_ImagePullJobList(in, out, s)
+}
+
+func autoConvert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(in *v1beta1.ImagePullJobList, out *ImagePullJobList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	out.Items = *(*[]ImagePullJob)(unsafe.Pointer(&in.Items))
+	return nil
+}
+
+// Convert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList is an autogenerated conversion function.
+func Convert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(in *v1beta1.ImagePullJobList, out *ImagePullJobList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImagePullJobList_To_v1alpha1_ImagePullJobList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(in *ImageSpec, out *v1beta1.ImageSpec, s conversion.Scope) error {
+	if in.PullSecrets != nil {
+		in, out := &in.PullSecrets, &out.PullSecrets
+		*out = make([]v1beta1.ReferenceObject, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PullSecrets = nil
+	}
+	out.Tags = *(*[]v1beta1.ImageTagSpec)(unsafe.Pointer(&in.Tags))
+	out.SandboxConfig = (*v1beta1.SandboxConfig)(unsafe.Pointer(in.SandboxConfig))
+	return nil
+}
+
+// Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(in *ImageSpec, out *v1beta1.ImageSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(in *v1beta1.ImageSpec, out *ImageSpec, s conversion.Scope) error {
+	if in.PullSecrets != nil {
+		in, out := &in.PullSecrets, &out.PullSecrets
+		*out = make([]ReferenceObject, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ReferenceObject_To_v1alpha1_ReferenceObject(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PullSecrets = nil
+	}
+	out.Tags = *(*[]v1beta1.ImageTagSpec)(unsafe.Pointer(&in.Tags))
+	out.SandboxConfig = (*v1beta1.SandboxConfig)(unsafe.Pointer(in.SandboxConfig))
+	return nil
+}
+
+// Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec is an autogenerated conversion function.
+func Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(in *v1beta1.ImageSpec, out *ImageSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(in, out, s)
+}
+
 func autoConvert_v1alpha1_ManualUpdate_To_v1beta1_ManualUpdate(in *ManualUpdate, out *v1beta1.ManualUpdate, s conversion.Scope) error {
 	*out = *(*v1beta1.ManualUpdate)(unsafe.Pointer(in))
 	return nil
@@ -510,6 +1579,707 @@ func autoConvert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(in *v1beta1.Manua
 // Convert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate is an autogenerated conversion function.
 func Convert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(in *v1beta1.ManualUpdate, out *ManualUpdate, s conversion.Scope) error {
 	return autoConvert_v1beta1_ManualUpdate_To_v1alpha1_ManualUpdate(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodeImage_To_v1beta1_NodeImage(in *NodeImage, out *v1beta1.NodeImage, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1beta1_NodeImage_To_v1alpha1_NodeImage(in *v1beta1.NodeImage, out *NodeImage, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(in *NodeImageList, out *v1beta1.NodeImageList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.NodeImage, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_NodeImage_To_v1beta1_NodeImage(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList is an autogenerated conversion function.
+func Convert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(in *NodeImageList, out *v1beta1.NodeImageList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodeImageList_To_v1beta1_NodeImageList(in, out, s)
+}
+
+func autoConvert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(in *v1beta1.NodeImageList, out *NodeImageList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]NodeImage, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_NodeImage_To_v1alpha1_NodeImage(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList is an autogenerated conversion function.
+func Convert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(in *v1beta1.NodeImageList, out *NodeImageList, s conversion.Scope) error {
+	return autoConvert_v1beta1_NodeImageList_To_v1alpha1_NodeImageList(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(in *NodeImageSpec, out *v1beta1.NodeImageSpec, s conversion.Scope) error {
+	if in.Images != nil {
+		in, out := &in.Images, &out.Images
+		*out = make(map[string]v1beta1.ImageSpec, len(*in))
+		for key, val := range *in {
+			newVal := new(v1beta1.ImageSpec)
+			if err := Convert_v1alpha1_ImageSpec_To_v1beta1_ImageSpec(&val, newVal, s); err != nil {
+				return err
+			}
+			(*out)[key] = *newVal
+		}
+	} else {
+		out.Images = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec is an autogenerated conversion function.
+func Convert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(in *NodeImageSpec, out *v1beta1.NodeImageSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_NodeImageSpec_To_v1beta1_NodeImageSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(in *v1beta1.NodeImageSpec, out *NodeImageSpec, s conversion.Scope) error {
+	if in.Images != nil {
+		in, out := &in.Images, &out.Images
+		*out = make(map[string]ImageSpec, len(*in))
+		for key, val := range *in {
+			newVal := new(ImageSpec)
+			if err := Convert_v1beta1_ImageSpec_To_v1alpha1_ImageSpec(&val, newVal, s); err != nil {
+				return err
+			}
+			(*out)[key] = *newVal
+		}
+	} else {
+		out.Images = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec is an autogenerated conversion function.
+func Convert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(in *v1beta1.NodeImageSpec, out *NodeImageSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_NodeImageSpec_To_v1alpha1_NodeImageSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(in *NodeTopologyTerm, out *v1beta1.NodeTopologyTerm, s conversion.Scope) error {
+	// WARNING: in.NodeTopologyKeys requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1beta1_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(in *v1beta1.NodeTopologyTerm, out *NodeTopologyTerm, s conversion.Scope) error {
+	// WARNING: in.Keys requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_PersistentPodState_To_v1beta1_PersistentPodState(in *PersistentPodState, out *v1beta1.PersistentPodState, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodState_To_v1beta1_PersistentPodState is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodState_To_v1beta1_PersistentPodState(in *PersistentPodState, out *v1beta1.PersistentPodState, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodState_To_v1beta1_PersistentPodState(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodState_To_v1alpha1_PersistentPodState(in *v1beta1.PersistentPodState, out *PersistentPodState, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodState_To_v1alpha1_PersistentPodState is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodState_To_v1alpha1_PersistentPodState(in *v1beta1.PersistentPodState, out *PersistentPodState, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodState_To_v1alpha1_PersistentPodState(in, out, s)
+}
+
+func autoConvert_v1alpha1_PersistentPodStateList_To_v1beta1_PersistentPodStateList(in *PersistentPodStateList, out *v1beta1.PersistentPodStateList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.PersistentPodState, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_PersistentPodState_To_v1beta1_PersistentPodState(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodStateList_To_v1beta1_PersistentPodStateList is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodStateList_To_v1beta1_PersistentPodStateList(in *PersistentPodStateList, out *v1beta1.PersistentPodStateList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodStateList_To_v1beta1_PersistentPodStateList(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(in *v1beta1.PersistentPodStateList, out *PersistentPodStateList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]PersistentPodState, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_PersistentPodState_To_v1alpha1_PersistentPodState(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodStateList_To_v1alpha1_PersistentPodStateList is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(in *v1beta1.PersistentPodStateList, out *PersistentPodStateList, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodStateList_To_v1alpha1_PersistentPodStateList(in, out, s)
+}
+
+func autoConvert_v1alpha1_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(in *PersistentPodStateSpec, out *v1beta1.PersistentPodStateSpec, s conversion.Scope) error {
+	out.TargetReference = in.TargetReference
+	out.PersistentPodAnnotations = *(*[]v1beta1.PersistentPodAnnotation)(unsafe.Pointer(&in.PersistentPodAnnotations))
+	if in.RequiredPersistentTopology != nil {
+		in, out := &in.RequiredPersistentTopology, &out.RequiredPersistentTopology
+		*out = new(v1beta1.NodeTopologyTerm)
+		if err := Convert_v1alpha1_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.RequiredPersistentTopology = nil
+	}
+	if in.PreferredPersistentTopology != nil {
+		in, out := &in.PreferredPersistentTopology, &out.PreferredPersistentTopology
+		*out = make([]v1beta1.PreferredTopologyTerm, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PreferredPersistentTopology = nil
+	}
+	out.PersistentPodStateRetentionPolicy = v1beta1.PersistentPodStateRetentionPolicyType(in.PersistentPodStateRetentionPolicy)
+	return nil
+}
+
+// Convert_v1alpha1_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec is an autogenerated conversion function.
+func Convert_v1alpha1_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(in *PersistentPodStateSpec, out *v1beta1.PersistentPodStateSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PersistentPodStateSpec_To_v1beta1_PersistentPodStateSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(in *v1beta1.PersistentPodStateSpec, out *PersistentPodStateSpec, s conversion.Scope) error {
+	out.TargetReference = in.TargetReference
+	out.PersistentPodAnnotations = *(*[]v1beta1.PersistentPodAnnotation)(unsafe.Pointer(&in.PersistentPodAnnotations))
+	if in.RequiredPersistentTopology != nil {
+		in, out := &in.RequiredPersistentTopology, &out.RequiredPersistentTopology
+		*out = new(NodeTopologyTerm)
+		if err := Convert_v1beta1_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(*in, *out, s); err != nil {
+			return err
+		}
+	} else {
+		out.RequiredPersistentTopology = nil
+	}
+	if in.PreferredPersistentTopology != nil {
+		in, out := &in.PreferredPersistentTopology, &out.PreferredPersistentTopology
+		*out = make([]PreferredTopologyTerm, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.PreferredPersistentTopology = nil
+	}
+	out.PersistentPodStateRetentionPolicy = v1beta1.PersistentPodStateRetentionPolicyType(in.PersistentPodStateRetentionPolicy)
+	return nil
+}
+
+// Convert_v1beta1_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec is an autogenerated conversion function.
+func Convert_v1beta1_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(in *v1beta1.PersistentPodStateSpec, out *PersistentPodStateSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_PersistentPodStateSpec_To_v1alpha1_PersistentPodStateSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(in *PreferredTopologyTerm, out *v1beta1.PreferredTopologyTerm, s conversion.Scope) error {
+	out.Weight = in.Weight
+	if err := Convert_v1alpha1_NodeTopologyTerm_To_v1beta1_NodeTopologyTerm(&in.Preference, &out.Preference, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm is an autogenerated conversion function.
+func Convert_v1alpha1_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(in *PreferredTopologyTerm, out *v1beta1.PreferredTopologyTerm, s conversion.Scope) error {
+	return autoConvert_v1alpha1_PreferredTopologyTerm_To_v1beta1_PreferredTopologyTerm(in, out, s)
+}
+
+func autoConvert_v1beta1_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(in *v1beta1.PreferredTopologyTerm, out *PreferredTopologyTerm, s conversion.Scope) error {
+	out.Weight = in.Weight
+	if err := Convert_v1beta1_NodeTopologyTerm_To_v1alpha1_NodeTopologyTerm(&in.Preference, &out.Preference, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm is an autogenerated conversion function.
+func Convert_v1beta1_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(in *v1beta1.PreferredTopologyTerm, out *PreferredTopologyTerm, s conversion.Scope) error {
+	return autoConvert_v1beta1_PreferredTopologyTerm_To_v1alpha1_PreferredTopologyTerm(in, out, s)
+}
+
+func autoConvert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(in *ReferenceObject, out *v1beta1.ReferenceObject, s conversion.Scope) error {
+	out.Namespace = in.Namespace
+	out.Name = in.Name
+	return nil
+}
+
+// Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject is an autogenerated conversion function.
+func Convert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(in *ReferenceObject, out *v1beta1.ReferenceObject, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ReferenceObject_To_v1beta1_ReferenceObject(in, out, s)
+}
+
+func autoConvert_v1beta1_ReferenceObject_To_v1alpha1_ReferenceObject(in *v1beta1.ReferenceObject, out *ReferenceObject, s conversion.Scope) error {
+	out.Namespace = in.Namespace
+	out.Name = in.Name
+	// WARNING: in.Mode requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(in *ResourceDistribution, out *v1beta1.ResourceDistribution, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(in *ResourceDistribution, out *v1beta1.ResourceDistribution, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistribution_To_v1alpha1_ResourceDistribution(in *v1beta1.ResourceDistribution, out *ResourceDistribution, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistribution_To_v1alpha1_ResourceDistribution is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistribution_To_v1alpha1_ResourceDistribution(in *v1beta1.ResourceDistribution, out *ResourceDistribution, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistribution_To_v1alpha1_ResourceDistribution(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(in *ResourceDistributionCondition, out *v1beta1.ResourceDistributionCondition, s conversion.Scope) error {
+	out.Type = v1beta1.ResourceDistributionConditionType(in.Type)
+	out.Status = corev1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	// WARNING: in.FailedNamespace requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1beta1_ResourceDistributionCondition_To_v1alpha1_ResourceDistributionCondition(in *v1beta1.ResourceDistributionCondition, out *ResourceDistributionCondition, s conversion.Scope) error {
+	out.Type = v1beta1.ResourceDistributionConditionType(in.Type)
+	out.Status = corev1.ConditionStatus(in.Status)
+	out.LastTransitionTime = in.LastTransitionTime
+	out.Reason = in.Reason
+	// WARNING: in.FailedNamespaces requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_ResourceDistributionList_To_v1beta1_ResourceDistributionList(in *ResourceDistributionList, out *v1beta1.ResourceDistributionList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.ResourceDistribution, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ResourceDistribution_To_v1beta1_ResourceDistribution(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionList_To_v1beta1_ResourceDistributionList is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionList_To_v1beta1_ResourceDistributionList(in *ResourceDistributionList, out *v1beta1.ResourceDistributionList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionList_To_v1beta1_ResourceDistributionList(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(in *v1beta1.ResourceDistributionList, out *ResourceDistributionList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]ResourceDistribution, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ResourceDistribution_To_v1alpha1_ResourceDistribution(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionList_To_v1alpha1_ResourceDistributionList is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(in *v1beta1.ResourceDistributionList, out *ResourceDistributionList, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionList_To_v1alpha1_ResourceDistributionList(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(in *ResourceDistributionSpec, out *v1beta1.ResourceDistributionSpec, s conversion.Scope) error {
+	out.Resource = in.Resource
+	if err := Convert_v1alpha1_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(&in.Targets, &out.Targets, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(in *ResourceDistributionSpec, out *v1beta1.ResourceDistributionSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionSpec_To_v1beta1_ResourceDistributionSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(in *v1beta1.ResourceDistributionSpec, out *ResourceDistributionSpec, s conversion.Scope) error {
+	out.Resource = in.Resource
+	if err := Convert_v1beta1_ResourceDistributionTargets_To_v1alpha1_ResourceDistributionTargets(&in.Targets, &out.Targets, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(in *v1beta1.ResourceDistributionSpec, out *ResourceDistributionSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionSpec_To_v1alpha1_ResourceDistributionSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(in *ResourceDistributionStatus, out *v1beta1.ResourceDistributionStatus, s conversion.Scope) error {
+	out.Desired = in.Desired
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.ObservedGeneration = in.ObservedGeneration
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]v1beta1.ResourceDistributionCondition, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_ResourceDistributionCondition_To_v1beta1_ResourceDistributionCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus is an autogenerated conversion function.
+func Convert_v1alpha1_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(in *ResourceDistributionStatus, out *v1beta1.ResourceDistributionStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_ResourceDistributionStatus_To_v1beta1_ResourceDistributionStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(in *v1beta1.ResourceDistributionStatus, out *ResourceDistributionStatus, s conversion.Scope) error {
+	out.Desired = in.Desired
+	out.Succeeded = in.Succeeded
+	out.Failed = in.Failed
+	out.ObservedGeneration = in.ObservedGeneration
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]ResourceDistributionCondition, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_ResourceDistributionCondition_To_v1alpha1_ResourceDistributionCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus is an autogenerated conversion function.
+func Convert_v1beta1_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(in *v1beta1.ResourceDistributionStatus, out *ResourceDistributionStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_ResourceDistributionStatus_To_v1alpha1_ResourceDistributionStatus(in, out, s)
+}
+
+func autoConvert_v1alpha1_ResourceDistributionTargets_To_v1beta1_ResourceDistributionTargets(in *ResourceDistributionTargets, out *v1beta1.ResourceDistributionTargets, s conversion.Scope) error {
+	out.AllNamespaces = in.AllNamespaces
+	out.ExcludedNamespaces = in.ExcludedNamespaces
+	out.IncludedNamespaces = in.IncludedNamespaces
+	// WARNING: in.NamespaceLabelSelector requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1beta1_ResourceDistributionTargets_To_v1alpha1_ResourceDistributionTargets(in *v1beta1.ResourceDistributionTargets, out *ResourceDistributionTargets, s conversion.Scope) error {
+	out.AllNamespaces = in.AllNamespaces
+	out.ExcludedNamespaces = in.ExcludedNamespaces
+	out.IncludedNamespaces = in.IncludedNamespaces
+	// WARNING: in.NamespaceSelector requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_SidecarSet_To_v1beta1_SidecarSet(in *SidecarSet, out *v1beta1.SidecarSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_SidecarSetSpec_To_v1beta1_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1beta1_SidecarSet_To_v1alpha1_SidecarSet(in *v1beta1.SidecarSet, out *SidecarSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	out.Status = in.Status
+	return nil
+}
+
+func autoConvert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(in *SidecarSetList, out *v1beta1.SidecarSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.SidecarSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_SidecarSet_To_v1beta1_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList is an autogenerated conversion function.
+func Convert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(in *SidecarSetList, out *v1beta1.SidecarSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_SidecarSetList_To_v1beta1_SidecarSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(in *v1beta1.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]SidecarSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_SidecarSet_To_v1alpha1_SidecarSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList is an autogenerated conversion function.
+func Convert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(in *v1beta1.SidecarSetList, out *SidecarSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_SidecarSetList_To_v1alpha1_SidecarSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_SidecarSetSpec_To_v1beta1_SidecarSetSpec(in *SidecarSetSpec, out *v1beta1.SidecarSetSpec, s conversion.Scope) error {
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	// WARNING: in.Namespace requires manual conversion: does not exist in peer-type
+	out.NamespaceSelector = (*v1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]corev1.Volume)(unsafe.Pointer(&in.Volumes))
+	out.ImagePullSecrets = *(*[]corev1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
+	out.InjectionStrategy = in.InjectionStrategy
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.PatchPodMetadata = *(*[]v1beta1.SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	return nil
+}
+
+func autoConvert_v1beta1_SidecarSetSpec_To_v1alpha1_SidecarSetSpec(in *v1beta1.SidecarSetSpec, out *SidecarSetSpec, s conversion.Scope) error {
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.NamespaceSelector = (*v1.LabelSelector)(unsafe.Pointer(in.NamespaceSelector))
+	out.InitContainers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.InitContainers))
+	out.Containers = *(*[]v1beta1.SidecarContainer)(unsafe.Pointer(&in.Containers))
+	out.Volumes = *(*[]corev1.Volume)(unsafe.Pointer(&in.Volumes))
+	out.ImagePullSecrets = *(*[]corev1.LocalObjectReference)(unsafe.Pointer(&in.ImagePullSecrets))
+	out.InjectionStrategy = in.InjectionStrategy
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	out.PatchPodMetadata = *(*[]v1beta1.SidecarSetPatchPodMetadata)(unsafe.Pointer(&in.PatchPodMetadata))
+	// WARNING: in.CustomVersion requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSet_To_v1beta1_StatefulSet(in *StatefulSet, out *v1beta1.StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_StatefulSetSpec_To_v1beta1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_StatefulSetStatus_To_v1beta1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1beta1_StatefulSet_To_v1alpha1_StatefulSet(in *v1beta1.StatefulSet, out *StatefulSet, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetList_To_v1beta1_StatefulSetList(in *StatefulSetList, out *v1beta1.StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_StatefulSet_To_v1beta1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetList_To_v1beta1_StatefulSetList is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetList_To_v1beta1_StatefulSetList(in *StatefulSetList, out *v1beta1.StatefulSetList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetList_To_v1beta1_StatefulSetList(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetList_To_v1alpha1_StatefulSetList(in *v1beta1.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]StatefulSet, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_StatefulSet_To_v1alpha1_StatefulSet(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_StatefulSetList_To_v1alpha1_StatefulSetList is an autogenerated conversion function.
+func Convert_v1beta1_StatefulSetList_To_v1alpha1_StatefulSetList(in *v1beta1.StatefulSetList, out *StatefulSetList, s conversion.Scope) error {
+	return autoConvert_v1beta1_StatefulSetList_To_v1alpha1_StatefulSetList(in, out, s)
+}
+
+func autoConvert_v1alpha1_StatefulSetSpec_To_v1beta1_StatefulSetSpec(in *StatefulSetSpec, out *v1beta1.StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]corev1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetSpec_To_v1beta1_StatefulSetSpec is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetSpec_To_v1beta1_StatefulSetSpec(in *StatefulSetSpec, out *v1beta1.StatefulSetSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetSpec_To_v1beta1_StatefulSetSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetSpec_To_v1alpha1_StatefulSetSpec(in *v1beta1.StatefulSetSpec, out *StatefulSetSpec, s conversion.Scope) error {
+	out.Replicas = (*int32)(unsafe.Pointer(in.Replicas))
+	out.Selector = (*v1.LabelSelector)(unsafe.Pointer(in.Selector))
+	out.Template = in.Template
+	out.VolumeClaimTemplates = *(*[]corev1.PersistentVolumeClaim)(unsafe.Pointer(&in.VolumeClaimTemplates))
+	// WARNING: in.VolumeClaimUpdateStrategy requires manual conversion: does not exist in peer-type
+	out.ServiceName = in.ServiceName
+	out.PodManagementPolicy = appsv1.PodManagementPolicyType(in.PodManagementPolicy)
+	out.UpdateStrategy = in.UpdateStrategy
+	out.RevisionHistoryLimit = (*int32)(unsafe.Pointer(in.RevisionHistoryLimit))
+	// WARNING: in.ReserveOrdinals requires manual conversion: does not exist in peer-type
+	// WARNING: in.Lifecycle requires manual conversion: does not exist in peer-type
+	// WARNING: in.ScaleStrategy requires manual conversion: does not exist in peer-type
+	// WARNING: in.PersistentVolumeClaimRetentionPolicy requires manual conversion: does not exist in peer-type
+	// WARNING: in.Ordinals requires manual conversion: does not exist in peer-type
+	return nil
+}
+
+func autoConvert_v1alpha1_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *StatefulSetStatus, out *v1beta1.StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]v1beta1.Condition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	return nil
+}
+
+// Convert_v1alpha1_StatefulSetStatus_To_v1beta1_StatefulSetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in *StatefulSetStatus, out *v1beta1.StatefulSetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_StatefulSetStatus_To_v1beta1_StatefulSetStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_StatefulSetStatus_To_v1alpha1_StatefulSetStatus(in *v1beta1.StatefulSetStatus, out *StatefulSetStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	out.Replicas = in.Replicas
+	out.ReadyReplicas = in.ReadyReplicas
+	out.AvailableReplicas = in.AvailableReplicas
+	out.CurrentReplicas = in.CurrentReplicas
+	out.UpdatedReplicas = in.UpdatedReplicas
+	// WARNING: in.UpdatedReadyReplicas requires manual conversion: does not exist in peer-type
+	// WARNING: in.UpdatedAvailableReplicas requires manual conversion: does not exist in peer-type
+	out.CurrentRevision = in.CurrentRevision
+	out.UpdateRevision = in.UpdateRevision
+	out.CollisionCount = (*int32)(unsafe.Pointer(in.CollisionCount))
+	out.Conditions = *(*[]v1beta1.Condition)(unsafe.Pointer(&in.Conditions))
+	out.LabelSelector = in.LabelSelector
+	// WARNING: in.VolumeClaims requires manual conversion: does not exist in peer-type
+	return nil
 }
 
 func autoConvert_v1alpha1_StatefulSetTemplateSpec_To_v1beta1_StatefulSetTemplateSpec(in *StatefulSetTemplateSpec, out *v1beta1.StatefulSetTemplateSpec, s conversion.Scope) error {
@@ -603,11 +2373,6 @@ func autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(in *Unite
 	return nil
 }
 
-// Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment is an autogenerated conversion function.
-func Convert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(in *UnitedDeployment, out *v1beta1.UnitedDeployment, s conversion.Scope) error {
-	return autoConvert_v1alpha1_UnitedDeployment_To_v1beta1_UnitedDeployment(in, out, s)
-}
-
 func autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *v1beta1.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
 	out.ObjectMeta = in.ObjectMeta
 	if err := Convert_v1beta1_UnitedDeploymentSpec_To_v1alpha1_UnitedDeploymentSpec(&in.Spec, &out.Spec, s); err != nil {
@@ -617,11 +2382,6 @@ func autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *v1bet
 		return err
 	}
 	return nil
-}
-
-// Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment is an autogenerated conversion function.
-func Convert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in *v1beta1.UnitedDeployment, out *UnitedDeployment, s conversion.Scope) error {
-	return autoConvert_v1beta1_UnitedDeployment_To_v1alpha1_UnitedDeployment(in, out, s)
 }
 
 func autoConvert_v1alpha1_UnitedDeploymentList_To_v1beta1_UnitedDeploymentList(in *UnitedDeploymentList, out *v1beta1.UnitedDeploymentList, s conversion.Scope) error {
@@ -777,4 +2537,218 @@ func autoConvert_v1beta1_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploy
 // Convert_v1beta1_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy is an autogenerated conversion function.
 func Convert_v1beta1_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(in *v1beta1.UnitedDeploymentUpdateStrategy, out *UnitedDeploymentUpdateStrategy, s conversion.Scope) error {
 	return autoConvert_v1beta1_UnitedDeploymentUpdateStrategy_To_v1alpha1_UnitedDeploymentUpdateStrategy(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread(in *WorkloadSpread, out *v1beta1.WorkloadSpread, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1alpha1_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1alpha1_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread(in *v1beta1.WorkloadSpread, out *WorkloadSpread, s conversion.Scope) error {
+	out.ObjectMeta = in.ObjectMeta
+	if err := Convert_v1beta1_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(&in.Spec, &out.Spec, s); err != nil {
+		return err
+	}
+	if err := Convert_v1beta1_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(&in.Status, &out.Status, s); err != nil {
+		return err
+	}
+	return nil
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(in *WorkloadSpreadList, out *v1beta1.WorkloadSpreadList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]v1beta1.WorkloadSpread, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(in *WorkloadSpreadList, out *v1beta1.WorkloadSpreadList, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadList_To_v1beta1_WorkloadSpreadList(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(in *v1beta1.WorkloadSpreadList, out *WorkloadSpreadList, s conversion.Scope) error {
+	out.ListMeta = in.ListMeta
+	if in.Items != nil {
+		in, out := &in.Items, &out.Items
+		*out = make([]WorkloadSpread, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpread_To_v1alpha1_WorkloadSpread(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Items = nil
+	}
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(in *v1beta1.WorkloadSpreadList, out *WorkloadSpreadList, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadList_To_v1alpha1_WorkloadSpreadList(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in *WorkloadSpreadSpec, out *v1beta1.WorkloadSpreadSpec, s conversion.Scope) error {
+	out.TargetReference = (*v1beta1.TargetReference)(unsafe.Pointer(in.TargetReference))
+	out.TargetFilter = (*v1beta1.TargetFilter)(unsafe.Pointer(in.TargetFilter))
+	if in.Subsets != nil {
+		in, out := &in.Subsets, &out.Subsets
+		*out = make([]v1beta1.WorkloadSpreadSubset, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Subsets = nil
+	}
+	out.ScheduleStrategy = in.ScheduleStrategy
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in *WorkloadSpreadSpec, out *v1beta1.WorkloadSpreadSpec, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadSpec_To_v1beta1_WorkloadSpreadSpec(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(in *v1beta1.WorkloadSpreadSpec, out *WorkloadSpreadSpec, s conversion.Scope) error {
+	out.TargetReference = (*v1beta1.TargetReference)(unsafe.Pointer(in.TargetReference))
+	out.TargetFilter = (*v1beta1.TargetFilter)(unsafe.Pointer(in.TargetFilter))
+	if in.Subsets != nil {
+		in, out := &in.Subsets, &out.Subsets
+		*out = make([]WorkloadSpreadSubset, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Subsets = nil
+	}
+	out.ScheduleStrategy = in.ScheduleStrategy
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(in *v1beta1.WorkloadSpreadSpec, out *WorkloadSpreadSpec, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadSpec_To_v1alpha1_WorkloadSpreadSpec(in, out, s)
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadStatus_To_v1beta1_WorkloadSpreadStatus(in *WorkloadSpreadStatus, out *v1beta1.WorkloadSpreadStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	if in.SubsetStatuses != nil {
+		in, out := &in.SubsetStatuses, &out.SubsetStatuses
+		*out = make([]v1beta1.WorkloadSpreadSubsetStatus, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.SubsetStatuses = nil
+	}
+	// INFO: in.VersionedSubsetStatuses opted out of conversion generation
+	return nil
+}
+
+func autoConvert_v1beta1_WorkloadSpreadStatus_To_v1alpha1_WorkloadSpreadStatus(in *v1beta1.WorkloadSpreadStatus, out *WorkloadSpreadStatus, s conversion.Scope) error {
+	out.ObservedGeneration = in.ObservedGeneration
+	if in.SubsetStatuses != nil {
+		in, out := &in.SubsetStatuses, &out.SubsetStatuses
+		*out = make([]WorkloadSpreadSubsetStatus, len(*in))
+		for i := range *in {
+			if err := Convert_v1beta1_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.SubsetStatuses = nil
+	}
+	// INFO: in.VersionedSubsetStatuses opted out of conversion generation
+	return nil
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSubset_To_v1beta1_WorkloadSpreadSubset(in *WorkloadSpreadSubset, out *v1beta1.WorkloadSpreadSubset, s conversion.Scope) error {
+	out.Name = in.Name
+	// WARNING: in.RequiredNodeSelectorTerm requires manual conversion: does not exist in peer-type
+	// WARNING: in.PreferredNodeSelectorTerms requires manual conversion: does not exist in peer-type
+	out.Tolerations = *(*[]corev1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = in.Patch
+	return nil
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSubset_To_v1alpha1_WorkloadSpreadSubset(in *v1beta1.WorkloadSpreadSubset, out *WorkloadSpreadSubset, s conversion.Scope) error {
+	out.Name = in.Name
+	// WARNING: in.RequiredNodeSelector requires manual conversion: does not exist in peer-type
+	// WARNING: in.PreferredNodeSelector requires manual conversion: does not exist in peer-type
+	out.Tolerations = *(*[]corev1.Toleration)(unsafe.Pointer(&in.Tolerations))
+	out.MaxReplicas = (*intstr.IntOrString)(unsafe.Pointer(in.MaxReplicas))
+	out.Patch = in.Patch
+	return nil
+}
+
+func autoConvert_v1alpha1_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *v1beta1.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Replicas = in.Replicas
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]v1.Condition, len(*in))
+		for i := range *in {
+			if err := Convert_v1alpha1_WorkloadSpreadSubsetCondition_To_v1_Condition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
+	out.MissingReplicas = in.MissingReplicas
+	out.CreatingPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.CreatingPods))
+	out.DeletingPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.DeletingPods))
+	return nil
+}
+
+// Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus is an autogenerated conversion function.
+func Convert_v1alpha1_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in *WorkloadSpreadSubsetStatus, out *v1beta1.WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	return autoConvert_v1alpha1_WorkloadSpreadSubsetStatus_To_v1beta1_WorkloadSpreadSubsetStatus(in, out, s)
+}
+
+func autoConvert_v1beta1_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(in *v1beta1.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	out.Name = in.Name
+	out.Replicas = in.Replicas
+	if in.Conditions != nil {
+		in, out := &in.Conditions, &out.Conditions
+		*out = make([]WorkloadSpreadSubsetCondition, len(*in))
+		for i := range *in {
+			if err := Convert_v1_Condition_To_v1alpha1_WorkloadSpreadSubsetCondition(&(*in)[i], &(*out)[i], s); err != nil {
+				return err
+			}
+		}
+	} else {
+		out.Conditions = nil
+	}
+	out.MissingReplicas = in.MissingReplicas
+	out.CreatingPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.CreatingPods))
+	out.DeletingPods = *(*map[string]v1.Time)(unsafe.Pointer(&in.DeletingPods))
+	return nil
+}
+
+// Convert_v1beta1_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus is an autogenerated conversion function.
+func Convert_v1beta1_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(in *v1beta1.WorkloadSpreadSubsetStatus, out *WorkloadSpreadSubsetStatus, s conversion.Scope) error {
+	return autoConvert_v1beta1_WorkloadSpreadSubsetStatus_To_v1alpha1_WorkloadSpreadSubsetStatus(in, out, s)
 }

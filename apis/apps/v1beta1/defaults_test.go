@@ -116,6 +116,12 @@ func TestDefaultStoredUnitedDeployment(t *testing.T) {
 // A second time changes nothing, whatever the object.
 func TestDefaultsAreIdempotent(t *testing.T) {
 	opts := DefaultOptions{Templates: true}
+	t.Run("AdvancedCronJob", idempotent(func(o *AdvancedCronJob) { DefaultAdvancedCronJob(o, opts) }))
+	t.Run("BroadcastJob", idempotent(func(o *BroadcastJob) { DefaultBroadcastJob(o, opts) }))
+	t.Run("DaemonSet", idempotent(DefaultDaemonSet))
+	t.Run("StatefulSet", idempotent(func(o *StatefulSet) {
+		DefaultStatefulSet(o, StatefulSetDefaultOptions{DefaultOptions: opts, AutoDeletePVC: true, AutoResizePVC: true})
+	}))
 	t.Run("CloneSet", idempotent(func(o *CloneSet) { DefaultCloneSet(o, opts) }))
 	t.Run("UnitedDeployment", idempotent(func(o *UnitedDeployment) { DefaultUnitedDeployment(o, opts) }))
 }

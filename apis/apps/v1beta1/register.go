@@ -31,8 +31,20 @@ func Kind(kind string) schema.GroupVersionKind { return SchemeGroupVersion.WithK
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
+		&AdvancedCronJob{}, &AdvancedCronJobList{},
+		&BroadcastJob{}, &BroadcastJobList{},
 		&CloneSet{}, &CloneSetList{},
+		&DaemonSet{}, &DaemonSetList{},
+		&PersistentPodState{}, &PersistentPodStateList{},
+		&ResourceDistribution{}, &ResourceDistributionList{},
+		&StatefulSet{}, &StatefulSetList{},
 		&UnitedDeployment{}, &UnitedDeploymentList{},
+		&SidecarSet{}, &SidecarSetList{},
+		&ContainerRecreateRequest{}, &ContainerRecreateRequestList{},
+		&ImagePullJob{}, &ImagePullJobList{},
+		&ImageListPullJob{}, &ImageListPullJobList{},
+		&NodeImage{}, &NodeImageList{},
+		&WorkloadSpread{}, &WorkloadSpreadList{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

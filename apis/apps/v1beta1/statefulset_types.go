@@ -150,3 +150,102 @@ type StatefulSetOrdinals struct {
 	// +optional
 	Start int32 `json:"start,omitempty"`
 }
+
+// StatefulSetStatus is what was seen of an Advanced StatefulSet.
+type StatefulSetStatus struct {
+	// observedGeneration is the generation this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// replicas counts the pods that exist.
+	// +optional
+	Replicas int32 `json:"replicas"`
+	// readyReplicas counts the pods that run and are ready.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas"`
+	// availableReplicas counts pods ready for minReadySeconds with no lifecycle step under way.
+	// +optional
+	AvailableReplicas int32 `json:"availableReplicas"`
+	// currentReplicas counts pods of the current revision that are not being deleted.
+	// +optional
+	CurrentReplicas int32 `json:"currentReplicas"`
+	// updatedReplicas counts pods of the update revision that are not being deleted.
+	// +optional
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+	// updatedReadyReplicas counts ready pods of the update revision.
+	// +optional
+	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas,omitempty"`
+	// updatedAvailableReplicas counts available pods of the update revision.
+	// +optional
+	UpdatedAvailableReplicas int32 `json:"updatedAvailableReplicas,omitempty"`
+	// currentRevision is the name of the last revision that was rolled out in full.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty"`
+	// updateRevision is the name of the newest revision.
+	// +optional
+	UpdateRevision string `json:"updateRevision,omitempty"`
+	// collisionCount counts hash collisions of revision names.
+	// +optional
+	CollisionCount *int32 `json:"collisionCount,omitempty"`
+	// conditions of the set.
+	// +optional
+	Conditions []Condition `json:"conditions,omitempty"`
+	// labelSelector is the selector as a string, for the scale subresource.
+	// +optional
+	LabelSelector string `json:"labelSelector,omitempty"`
+	// volumeClaims says, for each claim template, how many claims are as it asks.
+	// +optional
+	VolumeClaims []VolumeClaimStatus `json:"volumeClaims,omitempty"`
+}
+
+// VolumeClaimStatus says how many claims are as one claim template asks. Claims without a pod do not
+// count.
+type VolumeClaimStatus struct {
+	// volumeClaimName is the name of the claim template.
+	// +optional
+	VolumeClaimName string `json:"volumeClaimName"`
+	// compatibleReplicas counts claims of the template's class and access modes that ask for at least
+	// as much storage.
+	// +optional
+	CompatibleReplicas int32 `json:"compatibleReplicas"`
+	// compatibleReadyReplicas counts those of them that have got the storage they ask for.
+	// +optional
+	CompatibleReadyReplicas int32 `json:"compatibleReadyReplicas"`
+}
+
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.labelSelector
+// +kubebuilder:resource:shortName=sts;asts,categories=fleet
+// +kubebuilder:printcolumn:name="DESIRED",type="integer",JSONPath=".spec.replicas"
+// +kubebuilder:printcolumn:name="CURRENT",type="integer",JSONPath=".status.replicas"
+// +kubebuilder:printcolumn:name="UPDATED",type="integer",JSONPath=".status.updatedReplicas"
+// +kubebuilder:printcolumn:name="READY",type="integer",JSONPath=".status.readyReplicas"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="CONTAINERS",type="string",priority=1,JSONPath=".spec.template.spec.containers[*].name"
+// +kubebuilder:printcolumn:name="IMAGES",type="string",priority=1,JSONPath=".spec.template.spec.containers[*].image"
+
+// StatefulSet runs pods that each have an ordinal, a name that stays, and claims of their own, and
+// updates them in place or by recreation.
+type StatefulSet struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   StatefulSetSpec   `json:"spec,omitempty"`
+	Status StatefulSetStatus `json:"status,omitempty"`
+}
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:object:root=true
+
+// StatefulSetList is a list of StatefulSets.
+type StatefulSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []StatefulSet `json:"items"`
+}

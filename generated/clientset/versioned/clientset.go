@@ -12,6 +12,10 @@ import (
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/fleet/v1alpha1"
+	policyv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/policy/v1alpha1"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/policy/v1beta1"
+	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/rollouts/v1alpha1"
+	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/rollouts/v1beta1"
 	discovery "k8s.io/client-go/discovery"
 	rest "k8s.io/client-go/rest"
 	flowcontrol "k8s.io/client-go/util/flowcontrol"
@@ -22,14 +26,22 @@ type Interface interface {
 	AppsV1alpha1() appsv1alpha1.AppsV1alpha1Interface
 	AppsV1beta1() appsv1beta1.AppsV1beta1Interface
 	FleetV1alpha1() fleetv1alpha1.FleetV1alpha1Interface
+	PolicyV1alpha1() policyv1alpha1.PolicyV1alpha1Interface
+	PolicyV1beta1() policyv1beta1.PolicyV1beta1Interface
+	RolloutsV1alpha1() rolloutsv1alpha1.RolloutsV1alpha1Interface
+	RolloutsV1beta1() rolloutsv1beta1.RolloutsV1beta1Interface
 }
 
 // Clientset contains the clients for groups.
 type Clientset struct {
 	*discovery.DiscoveryClient
-	appsV1alpha1  *appsv1alpha1.AppsV1alpha1Client
-	appsV1beta1   *appsv1beta1.AppsV1beta1Client
-	fleetV1alpha1 *fleetv1alpha1.FleetV1alpha1Client
+	appsV1alpha1     *appsv1alpha1.AppsV1alpha1Client
+	appsV1beta1      *appsv1beta1.AppsV1beta1Client
+	fleetV1alpha1    *fleetv1alpha1.FleetV1alpha1Client
+	policyV1alpha1   *policyv1alpha1.PolicyV1alpha1Client
+	policyV1beta1    *policyv1beta1.PolicyV1beta1Client
+	rolloutsV1alpha1 *rolloutsv1alpha1.RolloutsV1alpha1Client
+	rolloutsV1beta1  *rolloutsv1beta1.RolloutsV1beta1Client
 }
 
 // AppsV1alpha1 retrieves the AppsV1alpha1Client
@@ -45,6 +57,26 @@ func (c *Clientset) AppsV1beta1() appsv1beta1.AppsV1beta1Interface {
 // FleetV1alpha1 retrieves the FleetV1alpha1Client
 func (c *Clientset) FleetV1alpha1() fleetv1alpha1.FleetV1alpha1Interface {
 	return c.fleetV1alpha1
+}
+
+// PolicyV1alpha1 retrieves the PolicyV1alpha1Client
+func (c *Clientset) PolicyV1alpha1() policyv1alpha1.PolicyV1alpha1Interface {
+	return c.policyV1alpha1
+}
+
+// PolicyV1beta1 retrieves the PolicyV1beta1Client
+func (c *Clientset) PolicyV1beta1() policyv1beta1.PolicyV1beta1Interface {
+	return c.policyV1beta1
+}
+
+// RolloutsV1alpha1 retrieves the RolloutsV1alpha1Client
+func (c *Clientset) RolloutsV1alpha1() rolloutsv1alpha1.RolloutsV1alpha1Interface {
+	return c.rolloutsV1alpha1
+}
+
+// RolloutsV1beta1 retrieves the RolloutsV1beta1Client
+func (c *Clientset) RolloutsV1beta1() rolloutsv1beta1.RolloutsV1beta1Interface {
+	return c.rolloutsV1beta1
 }
 
 // Discovery retrieves the DiscoveryClient
@@ -103,6 +135,22 @@ func NewForConfigAndClient(c *rest.Config, httpClient *http.Client) (*Clientset,
 	if err != nil {
 		return nil, err
 	}
+	cs.policyV1alpha1, err = policyv1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	cs.policyV1beta1, err = policyv1beta1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	cs.rolloutsV1alpha1, err = rolloutsv1alpha1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	cs.rolloutsV1beta1, err = rolloutsv1beta1.NewForConfigAndClient(&configShallowCopy, httpClient)
+	if err != nil {
+		return nil, err
+	}
 
 	cs.DiscoveryClient, err = discovery.NewDiscoveryClientForConfigAndClient(&configShallowCopy, httpClient)
 	if err != nil {
@@ -127,6 +175,10 @@ func New(c rest.Interface) *Clientset {
 	cs.appsV1alpha1 = appsv1alpha1.New(c)
 	cs.appsV1beta1 = appsv1beta1.New(c)
 	cs.fleetV1alpha1 = fleetv1alpha1.New(c)
+	cs.policyV1alpha1 = policyv1alpha1.New(c)
+	cs.policyV1beta1 = policyv1beta1.New(c)
+	cs.rolloutsV1alpha1 = rolloutsv1alpha1.New(c)
+	cs.rolloutsV1beta1 = rolloutsv1beta1.New(c)
 
 	cs.DiscoveryClient = discovery.NewDiscoveryClient(c)
 	return &cs

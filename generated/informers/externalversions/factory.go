@@ -15,6 +15,8 @@ import (
 	apps "github.com/flotilla-sh/flotilla/generated/informers/externalversions/apps"
 	fleet "github.com/flotilla-sh/flotilla/generated/informers/externalversions/fleet"
 	internalinterfaces "github.com/flotilla-sh/flotilla/generated/informers/externalversions/internalinterfaces"
+	policy "github.com/flotilla-sh/flotilla/generated/informers/externalversions/policy"
+	rollouts "github.com/flotilla-sh/flotilla/generated/informers/externalversions/rollouts"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -315,6 +317,8 @@ type SharedInformerFactory interface {
 
 	Apps() apps.Interface
 	Fleet() fleet.Interface
+	Policy() policy.Interface
+	Rollouts() rollouts.Interface
 }
 
 func (f *sharedInformerFactory) Apps() apps.Interface {
@@ -323,4 +327,12 @@ func (f *sharedInformerFactory) Apps() apps.Interface {
 
 func (f *sharedInformerFactory) Fleet() fleet.Interface {
 	return fleet.New(f, f.namespace, f.tweakListOptions)
+}
+
+func (f *sharedInformerFactory) Policy() policy.Interface {
+	return policy.New(f, f.namespace, f.tweakListOptions)
+}
+
+func (f *sharedInformerFactory) Rollouts() rollouts.Interface {
+	return rollouts.New(f, f.namespace, f.tweakListOptions)
 }

@@ -14,6 +14,14 @@ import (
 	fakeappsv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/apps/v1beta1/fake"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/fleet/v1alpha1"
 	fakefleetv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/fleet/v1alpha1/fake"
+	policyv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/policy/v1alpha1"
+	fakepolicyv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/policy/v1alpha1/fake"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/policy/v1beta1"
+	fakepolicyv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/policy/v1beta1/fake"
+	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/rollouts/v1alpha1"
+	fakerolloutsv1alpha1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/rollouts/v1alpha1/fake"
+	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/rollouts/v1beta1"
+	fakerolloutsv1beta1 "github.com/flotilla-sh/flotilla/generated/clientset/versioned/typed/rollouts/v1beta1/fake"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -140,4 +148,24 @@ func (c *Clientset) AppsV1beta1() appsv1beta1.AppsV1beta1Interface {
 // FleetV1alpha1 retrieves the FleetV1alpha1Client
 func (c *Clientset) FleetV1alpha1() fleetv1alpha1.FleetV1alpha1Interface {
 	return &fakefleetv1alpha1.FakeFleetV1alpha1{Fake: &c.Fake}
+}
+
+// PolicyV1alpha1 retrieves the PolicyV1alpha1Client
+func (c *Clientset) PolicyV1alpha1() policyv1alpha1.PolicyV1alpha1Interface {
+	return &fakepolicyv1alpha1.FakePolicyV1alpha1{Fake: &c.Fake}
+}
+
+// PolicyV1beta1 retrieves the PolicyV1beta1Client
+func (c *Clientset) PolicyV1beta1() policyv1beta1.PolicyV1beta1Interface {
+	return &fakepolicyv1beta1.FakePolicyV1beta1{Fake: &c.Fake}
+}
+
+// RolloutsV1alpha1 retrieves the RolloutsV1alpha1Client
+func (c *Clientset) RolloutsV1alpha1() rolloutsv1alpha1.RolloutsV1alpha1Interface {
+	return &fakerolloutsv1alpha1.FakeRolloutsV1alpha1{Fake: &c.Fake}
+}
+
+// RolloutsV1beta1 retrieves the RolloutsV1beta1Client
+func (c *Clientset) RolloutsV1beta1() rolloutsv1beta1.RolloutsV1beta1Interface {
+	return &fakerolloutsv1beta1.FakeRolloutsV1beta1{Fake: &c.Fake}
 }

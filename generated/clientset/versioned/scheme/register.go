@@ -9,6 +9,10 @@ import (
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	policyv1alpha1 "github.com/flotilla-sh/flotilla/apis/policy/v1alpha1"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
+	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1"
+	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +27,10 @@ var localSchemeBuilder = runtime.SchemeBuilder{
 	appsv1alpha1.AddToScheme,
 	appsv1beta1.AddToScheme,
 	fleetv1alpha1.AddToScheme,
+	policyv1alpha1.AddToScheme,
+	policyv1beta1.AddToScheme,
+	rolloutsv1alpha1.AddToScheme,
+	rolloutsv1beta1.AddToScheme,
 }
 
 // AddToScheme adds all types of this clientset into the given scheme. This allows composition

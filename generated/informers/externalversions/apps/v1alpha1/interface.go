@@ -11,10 +11,42 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
+	// AdvancedCronJobs returns a AdvancedCronJobInformer.
+	AdvancedCronJobs() TypedAdvancedCronJobInformer
+	// BroadcastJobs returns a BroadcastJobInformer.
+	BroadcastJobs() TypedBroadcastJobInformer
 	// CloneSets returns a CloneSetInformer.
 	CloneSets() TypedCloneSetInformer
+	// ConfigMapSets returns a ConfigMapSetInformer.
+	ConfigMapSets() TypedConfigMapSetInformer
+	// ContainerRecreateRequests returns a ContainerRecreateRequestInformer.
+	ContainerRecreateRequests() TypedContainerRecreateRequestInformer
+	// DaemonSets returns a DaemonSetInformer.
+	DaemonSets() TypedDaemonSetInformer
+	// EphemeralJobs returns a EphemeralJobInformer.
+	EphemeralJobs() TypedEphemeralJobInformer
+	// ImageListPullJobs returns a ImageListPullJobInformer.
+	ImageListPullJobs() TypedImageListPullJobInformer
+	// ImagePullJobs returns a ImagePullJobInformer.
+	ImagePullJobs() TypedImagePullJobInformer
+	// NodeImages returns a NodeImageInformer.
+	NodeImages() TypedNodeImageInformer
+	// NodePodProbes returns a NodePodProbeInformer.
+	NodePodProbes() TypedNodePodProbeInformer
+	// PersistentPodStates returns a PersistentPodStateInformer.
+	PersistentPodStates() TypedPersistentPodStateInformer
+	// PodProbeMarkers returns a PodProbeMarkerInformer.
+	PodProbeMarkers() TypedPodProbeMarkerInformer
+	// ResourceDistributions returns a ResourceDistributionInformer.
+	ResourceDistributions() TypedResourceDistributionInformer
+	// SidecarSets returns a SidecarSetInformer.
+	SidecarSets() TypedSidecarSetInformer
+	// StatefulSets returns a StatefulSetInformer.
+	StatefulSets() TypedStatefulSetInformer
 	// UnitedDeployments returns a UnitedDeploymentInformer.
 	UnitedDeployments() TypedUnitedDeploymentInformer
+	// WorkloadSpreads returns a WorkloadSpreadInformer.
+	WorkloadSpreads() TypedWorkloadSpreadInformer
 }
 
 type version struct {
@@ -28,12 +60,92 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
 }
 
+// AdvancedCronJobs returns a TypedAdvancedCronJobInformer.
+func (v *version) AdvancedCronJobs() TypedAdvancedCronJobInformer {
+	return &advancedCronJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// BroadcastJobs returns a TypedBroadcastJobInformer.
+func (v *version) BroadcastJobs() TypedBroadcastJobInformer {
+	return &broadcastJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
 // CloneSets returns a TypedCloneSetInformer.
 func (v *version) CloneSets() TypedCloneSetInformer {
 	return &cloneSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
+// ConfigMapSets returns a TypedConfigMapSetInformer.
+func (v *version) ConfigMapSets() TypedConfigMapSetInformer {
+	return &configMapSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ContainerRecreateRequests returns a TypedContainerRecreateRequestInformer.
+func (v *version) ContainerRecreateRequests() TypedContainerRecreateRequestInformer {
+	return &containerRecreateRequestInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// DaemonSets returns a TypedDaemonSetInformer.
+func (v *version) DaemonSets() TypedDaemonSetInformer {
+	return &daemonSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// EphemeralJobs returns a TypedEphemeralJobInformer.
+func (v *version) EphemeralJobs() TypedEphemeralJobInformer {
+	return &ephemeralJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ImageListPullJobs returns a TypedImageListPullJobInformer.
+func (v *version) ImageListPullJobs() TypedImageListPullJobInformer {
+	return &imageListPullJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ImagePullJobs returns a TypedImagePullJobInformer.
+func (v *version) ImagePullJobs() TypedImagePullJobInformer {
+	return &imagePullJobInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// NodeImages returns a TypedNodeImageInformer.
+func (v *version) NodeImages() TypedNodeImageInformer {
+	return &nodeImageInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// NodePodProbes returns a TypedNodePodProbeInformer.
+func (v *version) NodePodProbes() TypedNodePodProbeInformer {
+	return &nodePodProbeInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// PersistentPodStates returns a TypedPersistentPodStateInformer.
+func (v *version) PersistentPodStates() TypedPersistentPodStateInformer {
+	return &persistentPodStateInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// PodProbeMarkers returns a TypedPodProbeMarkerInformer.
+func (v *version) PodProbeMarkers() TypedPodProbeMarkerInformer {
+	return &podProbeMarkerInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// ResourceDistributions returns a TypedResourceDistributionInformer.
+func (v *version) ResourceDistributions() TypedResourceDistributionInformer {
+	return &resourceDistributionInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// SidecarSets returns a TypedSidecarSetInformer.
+func (v *version) SidecarSets() TypedSidecarSetInformer {
+	return &sidecarSetInformer{factory: v.factory, tweakListOptions: v.tweakListOptions}
+}
+
+// StatefulSets returns a TypedStatefulSetInformer.
+func (v *version) StatefulSets() TypedStatefulSetInformer {
+	return &statefulSetInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
 // UnitedDeployments returns a TypedUnitedDeploymentInformer.
 func (v *version) UnitedDeployments() TypedUnitedDeploymentInformer {
 	return &unitedDeploymentInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
+}
+
+// WorkloadSpreads returns a TypedWorkloadSpreadInformer.
+func (v *version) WorkloadSpreads() TypedWorkloadSpreadInformer {
+	return &workloadSpreadInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }

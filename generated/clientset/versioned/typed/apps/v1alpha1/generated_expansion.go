@@ -5,6 +5,38 @@
 
 package v1alpha1
 
+type AdvancedCronJobExpansion interface{}
+
+type BroadcastJobExpansion interface{}
+
 type CloneSetExpansion interface{}
 
+type ConfigMapSetExpansion interface{}
+
+type ContainerRecreateRequestExpansion interface{}
+
+type DaemonSetExpansion interface{}
+
+type EphemeralJobExpansion interface{}
+
+type ImageListPullJobExpansion interface{}
+
+type ImagePullJobExpansion interface{}
+
+type NodeImageExpansion interface{}
+
+type NodePodProbeExpansion interface{}
+
+type PersistentPodStateExpansion interface{}
+
+type PodProbeMarkerExpansion interface{}
+
+type ResourceDistributionExpansion interface{}
+
+type SidecarSetExpansion interface{}
+
+type StatefulSetExpansion interface{}
+
 type UnitedDeploymentExpansion interface{}
+
+type WorkloadSpreadExpansion interface{}

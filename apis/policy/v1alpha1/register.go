@@ -1,0 +1,41 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the API group of this package.
+const GroupName = "policy.kruise.io"
+
+var (
+	// SchemeGroupVersion is the group and version of every type here.
+	SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+	// SchemeBuilder collects the functions that add this package to a scheme.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+	// localSchemeBuilder is where the generated conversions register themselves.
+	localSchemeBuilder = &SchemeBuilder
+	// AddToScheme adds the types of this package, and their conversions to and from the storage
+	// version, to a scheme.
+	AddToScheme = localSchemeBuilder.AddToScheme
+)
+
+// Resource qualifies a resource name with this group.
+func Resource(resource string) schema.GroupResource {
+	return SchemeGroupVersion.WithResource(resource).GroupResource()
+}
+
+// Kind qualifies a kind with this group and version.
+func Kind(kind string) schema.GroupVersionKind { return SchemeGroupVersion.WithKind(kind) }
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(SchemeGroupVersion,
+		&PodUnavailableBudget{}, &PodUnavailableBudgetList{},
+	)
+	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
+	return nil
+}

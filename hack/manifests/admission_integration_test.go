@@ -1,0 +1,147 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build integration
+
+package manifests
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/bootstrap"
+	"github.com/flotilla-sh/flotilla/internal/testkit"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+	spokesetup "github.com/flotilla-sh/flotilla/spoke/setup"
+)
+
+// TestSpokeAdmitsEveryKind: a whole spoke, with no right but those of its manifests, lets in what users write, in
+// every version.
+func TestSpokeAdmitsEveryKind(t *testing.T) {
+	server := testkit.Start(t)
+	admin, err := client.New(server.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := build(t, filepath.Join(testkit.Root(), "kustomize", "spoke"))
+	applyAll(t, admin, objects)
+	address := runSpoke(t, server)
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		conn, dialled := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if dialled == nil {
+			_ = conn.Close()
+		}
+		err = errors.Join(dialled, areTold(ctx, admin, objects))
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatal("the spoke does not serve: ", err)
+	}
+	needed(t, admin)
+	refused := map[string]bool{}
+	for _, file := range files(t) {
+		for _, object := range objectsOf(t, strings.TrimSuffix(filepath.Base(file), ".yaml")) {
+			if object.GetKind() == "ContainerRecreateRequest" && object.GetName() != "minimal-"+object.GroupVersionKind().Version {
+				continue // is as it is after admission
+			}
+			if err := client.NewDryRunClient(admin).Create(t.Context(), object.DeepCopy()); err != nil {
+				t.Errorf("%s: %v", filepath.Base(file), err)
+			}
+			object.Object["spec"] = map[string]any{}
+			if err := client.NewDryRunClient(admin).Create(t.Context(), object); err != nil && strings.Contains(err.Error(), "admission webhook") {
+				refused[object.GetKind()] = true
+			}
+		}
+	}
+	if !refused["PodUnavailableBudget"] || !refused["SidecarSet"] { // their schemas require nothing
+		t.Errorf("refused are only %v", refused)
+	}
+}
+
+func files(t *testing.T) []string {
+	t.Helper()
+	out, err := filepath.Glob("testdata/objects/*.yaml")
+	if err != nil || len(out) < 23 {
+		t.Fatalf("found %v, %v", out, err)
+	}
+	return out
+}
+
+// runSpoke runs a spoke until the test ends, and says where it serves.
+func runSpoke(t *testing.T, server *testkit.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().(*net.TCPAddr)
+	_ = listener.Close()
+	base := bootstrap.NewOptions("flotilla-spoke")
+	base.Namespace, base.MetricsAddr, base.HealthAddr = namespace, "0", "0"
+	hooks := webhookserver.NewOptions(base.Component, namespace)
+	hooks.Host, hooks.Port = "127.0.0.1", address.Port
+	cfg := server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-spoke")
+	mgr, err := base.Manager(cfg, spokesetup.Scheme(), hooks.Server(), hooks.ByObject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := spokesetup.Add(mgr, hooks, spokesetup.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return address.String()
+}
+
+// needed makes what some objects speak of.
+func needed(t *testing.T, c client.Client) {
+	t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pod-1", Namespace: "default"},
+		Spec:       corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "app", Image: "i"}}},
+	}
+	objects := []client.Object{
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, pod,
+		&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appsv1beta1.ConfigurationName},
+			Data:       map[string]string{appsv1beta1.SidecarSetPatchPodMetadataWhiteListKey: `{"rules":[{"allowedAnnotationKeyExprs":["key1"]}]}`},
+		},
+	}
+	for _, set := range []string{"full-v1alpha1", "full-v1beta1"} {
+		objects = append(objects, &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: set, Labels: map[string]string{
+				appsv1beta1.SidecarSetNameLabel: set, appsv1beta1.SidecarSetCustomVersionLabel: "version-1",
+			}},
+			Data: runtime.RawExtension{Raw: []byte("{}")},
+		})
+	}
+	for _, object := range objects {
+		if err := c.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: "containerd://1"}}
+	if err := c.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+}
