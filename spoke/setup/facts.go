@@ -28,8 +28,8 @@ import (
 // +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=configmaps,resourceNames=kruise-configuration,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods;nodes;namespaces,verbs=get
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=list
-// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets;statefulsets,verbs=get
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=get
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets,verbs=get
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=configmapsets;persistentpodstates;sidecarsets;workloadspreads,verbs=get;list
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
 // +kubebuilder:rbac:groups=policy.kruise.io,resources=podunavailablebudgets,verbs=list
