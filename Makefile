@@ -81,7 +81,7 @@ verify: ## Regenerate, lint, and fail when anything differs from what is committ
 
 .PHONY: lint
 lint: ## Run the linters.
-	$(TOOL) golangci-lint run ./...
+	GOLANGCI_LINT_CACHE=$(CURDIR)/.golangci-cache $(TOOL) golangci-lint run ./...
 
 .PHONY: render
 render: ## Print the manifests of every kustomize base and overlay to bin/manifests/.
