@@ -59,7 +59,10 @@ func Diff(from, to *appsv1.ControllerRevision, options Options) Verdict {
 		return Verdict{Because: err.Error()}
 	}
 	spec := &Spec{Revision: to.Name}
-	differences := diffTrees(nil, old, wanted)
+	differences, err := withoutDefaults(diffTrees(nil, old, wanted), oldTemplate, newTemplate)
+	if err != nil {
+		return Verdict{Because: err.Error()}
+	}
 	for _, d := range differences {
 		if !take(spec, d, oldTemplate, options) {
 			return Verdict{Because: "template." + strings.Join(d.path, ".") + " changed"}

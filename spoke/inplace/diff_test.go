@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flotilla-sh/flotilla/apis/podtemplate"
 )
 
 // revisionOf makes a revision as the revision engine would.
@@ -153,6 +155,37 @@ func TestClaimTemplatesVeto(t *testing.T) {
 			if got := differ.Diff(with(tc.from), with(tc.to)); (got.Spec != nil) != tc.inPlace {
 				t.Errorf("%s: %+v", name, got)
 			}
+		}
+	}
+}
+
+// A template stored while nobody filled its defaults in is the same as one with them: the image changes in place,
+// whichever of the two came first. What somebody chose against the default, and what no version knows, still counts.
+func TestDefaultsAreNoChange(t *testing.T) {
+	bare := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "web:1"}}}}
+	whole := bare.DeepCopy()
+	podtemplate.Default(whole, podtemplate.Options{})
+	whole.Spec.Containers[0].Image = "web:2"
+	chosen := whole.DeepCopy()
+	chosen.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
+	unknown := revisionOf(t, "unknown", whole)
+	unknown.Data.Raw = []byte(strings.Replace(string(unknown.Data.Raw), `"name":"main"`, `"name":"main","fromTheFuture":true`, 1))
+	for name, tc := range map[string]struct {
+		from, to *appsv1.ControllerRevision
+		image    string
+		because  string
+	}{
+		"defaults come":     {revisionOf(t, "bare", bare), revisionOf(t, "whole", whole), "web:2", ""},
+		"defaults go":       {revisionOf(t, "whole", whole), revisionOf(t, "bare", bare), "web:1", ""},
+		"another than that": {revisionOf(t, "bare", bare), revisionOf(t, "chosen", chosen), "", "template.spec.containers.0.imagePullPolicy changed"},
+		"nobody's default":  {revisionOf(t, "bare", bare), unknown, "", "template.spec.containers.0.fromTheFuture changed"},
+	} {
+		got := Diff(tc.from, tc.to, Options{})
+		if got.Because != tc.because {
+			t.Errorf("%s: because %q, want %q", name, got.Because, tc.because)
+		}
+		if tc.because == "" && (got.Spec == nil || got.Spec.ContainerImages["main"] != tc.image) {
+			t.Errorf("%s: %+v", name, got.Spec)
 		}
 	}
 }
