@@ -147,6 +147,8 @@ func progressCondition(d decision, members []member) metav1.Condition {
 		return yes(fleetv1alpha1.ReasonDeleting, "waiting for %s to take back what is there", leaving)
 	case d.plan == nil:
 		return condition(fleetv1alpha1.ConditionFleetProgressing, metav1.ConditionFalse, d.placed.Reason, d.placed.Message)
+	case len(d.chosen) == 0 && d.resolved != nil:
+		return condition(fleetv1alpha1.ConditionFleetProgressing, metav1.ConditionFalse, fleetv1alpha1.ReasonNoClusters, d.resolved.Message)
 	case len(unfinished) > 0:
 		return yes(fleetv1alpha1.ReasonRollingOut, "waiting for %s", unfinished)
 	default:

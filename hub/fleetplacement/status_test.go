@@ -75,7 +75,7 @@ func TestStatus(t *testing.T) {
 		"nothing chosen": {func(s *snapshot, _ *outcome) {
 			s.placement.Spec.ClusterNames = []string{"z"}
 			s.slices = nil
-		}, []string{"Resolved=False/UnknownClusters", "FleetPlaced=False/NoClusters", complete, fresh}, true},
+		}, []string{"Resolved=False/UnknownClusters", "FleetPlaced=False/NoClusters", "FleetProgressing=False/NoClusters", fresh}, true},
 		"taken: what is there stays": {func(s *snapshot, _ *outcome) { s.holder = "q" },
 			[]string{"Resolved=False/TargetTaken", "FleetPlaced=False/TargetTaken", "FleetProgressing=False/TargetTaken", fresh, "a:Applied 1/1", "b:Applied 1/1"}, false},
 	} {

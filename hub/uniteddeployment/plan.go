@@ -4,6 +4,7 @@
 package uniteddeployment
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -67,7 +68,8 @@ func newPlanner(req share.Request) (*planner, error) {
 	if err != nil {
 		return nil, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
 	}
-	if _, err := subsetsOf(req.Target); err != nil {
+	wanted, err := subsetsOf(req.Target)
+	if err != nil {
 		return nil, err
 	}
 	p := &planner{
@@ -78,11 +80,21 @@ func newPlanner(req share.Request) (*planner, error) {
 		if _, known := p.subsets[c.Object]; known {
 			continue
 		}
-		if p.subsets[c.Object], err = subsetsOf(c.Object); err != nil {
-			return nil, err
+		own, err := subsetsOf(c.Object)
+		if err != nil {
+			return nil, spoilt(c.Name, err.Error())
 		}
+		if len(own) == 0 && len(wanted) > 0 {
+			return nil, spoilt(c.Name, "takes every subset of spec.topology away; to take a cluster's share back, select it no more")
+		}
+		p.subsets[c.Object] = own
 	}
 	return p, nil
+}
+
+// spoilt says that the object was sound and is not any more for one cluster: its override is to be mended.
+func spoilt(cluster, why string) error {
+	return share.Problem{Reason: fleetv1alpha1.ReasonRenderFailed, Message: fmt.Sprintf("spec.overrides: for cluster %s: %s", cluster, why)}
 }
 
 // held is what the clusters hold, for the allocation rules; copies count once.

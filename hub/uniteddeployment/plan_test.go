@@ -260,6 +260,24 @@ func TestOverriddenSubset(t *testing.T) {
 	}
 }
 
+// TestSpoiltByOverride: an override that leaves nothing to divide is a mistake, and takes nobody's share away.
+func TestSpoiltByOverride(t *testing.T) {
+	for name, tc := range map[string]struct{ spec, want string }{
+		"no topology":     {"{}", "spec.overrides: for cluster m2: takes every subset"},
+		"no list":         {"{topology: {subsets: many}}", "spec.overrides: for cluster m2: "},
+		"not numbers":     {"{replicas: x, topology: {subsets: [{name: a}]}}", "spec.overrides: for cluster m2: spec: "},
+		"node attributes": {"{topology: {subsets: [{name: a, nodeSelectorTerm: {matchFields: [{key: metadata.name, operator: In, values: [node]}]}}]}}", "spec.overrides: for cluster m2: spec.topology.subsets[0]"},
+	} {
+		req := request(united(t, "{replicas: 4, topology: {subsets: [{name: a}]}}"), cluster("m1", "eu", ""), cluster("m2", "us", ""))
+		req.Clusters[1].Object = united(t, tc.spec)
+		_, err := Divider{}.Divide(req)
+		var problem share.Problem
+		if !errors.As(err, &problem) || problem.Reason != fleetv1alpha1.ReasonRenderFailed || !strings.HasPrefix(problem.Message, tc.want) {
+			t.Errorf("%s: err = %v", name, err)
+		}
+	}
+}
+
 func TestEqualMembersShareOneObject(t *testing.T) {
 	got, err := Divider{}.Divide(request(united(t, "{replicas: 4, topology: {subsets: [{name: a}]}}"), cluster("m1", "eu", ""), cluster("m2", "us", "")))
 	if err != nil {
