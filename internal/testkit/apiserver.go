@@ -53,9 +53,9 @@ func Start(t TB, crdDirs ...string) *Server {
 	}
 	s := &Server{audit: filepath.Join(t.TempDir(), "audit.log")}
 	s.env = &envtest.Environment{CRDDirectoryPaths: crdDirs, ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience}
-	s.env.ControlPlane.GetAPIServer().Path = program("kube-apiserver")
+	s.env.ControlPlane.GetAPIServer().Path = Program("kube-apiserver")
 	s.env.ControlPlane.GetAPIServer().CertDir = t.TempDir() // kept when the server is stopped and started
-	s.env.ControlPlane.Etcd = &envtest.Etcd{Path: program("etcd")}
+	s.env.ControlPlane.Etcd = &envtest.Etcd{Path: Program("etcd")}
 	policy := filepath.Join(filepath.Dir(s.audit), "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		t.Fatalf("writing the audit policy: %v", err)
@@ -133,8 +133,8 @@ func Root() string {
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }
 
-// program finds a program: in KUBEBUILDER_ASSETS, else the newest in the cache of hack/clusters.
-func program(name string) string {
+// Program finds a program: in KUBEBUILDER_ASSETS, else the newest in the cache of hack/clusters.
+func Program(name string) string {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		return filepath.Join(dir, name)
 	}
