@@ -31,7 +31,9 @@ func run() error {
 	hooks.AddFlags(pflag.CommandLine)
 	opts.AddFlags(pflag.CommandLine)
 	pflag.Parse()
-	base.SetLogger()
+	if err := base.Complete(); err != nil {
+		return err
+	}
 	hooks.Namespace, opts.Namespace = base.Namespace, base.Namespace
 	cfg, err := base.RESTConfig()
 	if err != nil {

@@ -17,8 +17,11 @@ func main() {
 	options := setup.NewOptions()
 	options.AddFlags(pflag.CommandLine)
 	pflag.Parse()
-	options.SetLogger()
-	if err := setup.Run(ctrl.SetupSignalHandler(), options); err != nil {
+	err := options.Complete()
+	if err == nil {
+		err = setup.Run(ctrl.SetupSignalHandler(), options)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "flotilla-nodeagent:", err)
 		os.Exit(1)
 	}

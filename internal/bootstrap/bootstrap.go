@@ -75,16 +75,21 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.AddGoFlagSet(zapFlags)
 }
 
-// SetLogger makes the options' logger the one of this process, and logs which flags have no effect. Call
-// it once, after parsing.
-func (o *Options) SetLogger() {
+// Complete makes the options' logger the one of this process, sets the gates that others demand or forbid, and
+// logs which are so, and which have no effect. Call it once, after parsing.
+func (o *Options) Complete() error {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
 	if o.gates == nil {
-		return
+		return nil
 	}
 	for _, name := range o.gates.Idle() {
-		ctrl.Log.Info("Feature gate is known from OpenKruise and has no effect here yet", "gate", name)
+		ctrl.Log.Info("Feature gate has no effect here yet", "gate", name)
 	}
+	changes, err := o.gates.Settle()
+	for _, c := range changes {
+		ctrl.Log.Info("Feature gate is not as asked for", "gate", c.Gate, "on", c.On, "because", c.Because)
+	}
+	return err
 }
 
 // RESTConfig loads the API server's address and credentials.

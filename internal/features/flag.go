@@ -4,75 +4,82 @@
 package features
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/component-base/featuregate"
 )
 
 const flagName = "feature-gates"
 
-// withoutEffect are OpenKruise's gates that nothing here reads yet. They may be set, so that its flags
-// can be taken over as they are.
-var withoutEffect = []string{
-	"CloneSetEventHandlerOptimization", "DaemonSetPruneIneligibleNodes",
-	"DeletionProtectionForCRDCascadingGate", "EnableExternalCerts", "EnablePodProbeMarkerOnServerless",
-	"EnableSortSidecarContainerByName", "EnhancedLivenessProbe", "ForceDeleteTimeoutExpectationGate", "ImagePullJobGate",
-	"InPlacePodVerticalScaling", "InPlaceWorkloadVerticalScaling", "KruiseDaemon", "PodIndexLabel", "PodProbeMarkerGate",
-	"PodUnavailableBudgetDeleteGate", "PodUnavailableBudgetUpdateGate", "PreDownloadImageForDaemonSetUpdate",
-	"PreDownloadImageForInPlaceUpdate", "ResourceDistributionGate",
-	"SidecarTerminator", "StatefulSetStartOrdinal", "WorkloadSpread",
+// Gate holds the gates of this process; flag --feature-gates sets it.
+var Gate featuregate.MutableFeatureGate = newGate()
+
+// Enabled tells whether a gate is on.
+func Enabled(f featuregate.Feature) bool { return Gate.Enabled(f) }
+
+func newGate() featuregate.MutableFeatureGate {
+	specs := map[featuregate.Feature]featuregate.FeatureSpec{}
+	for _, g := range Gates() {
+		spec := featuregate.FeatureSpec{Default: g.Default, PreRelease: featuregate.Alpha}
+		if g.Stage == Beta {
+			spec.PreRelease = featuregate.Beta
+		}
+		specs[g.Name] = spec
+	}
+	gate := featuregate.NewFeatureGate()
+	runtime.Must(gate.Add(specs))
+	return gate
 }
 
 // Flag is the value of --feature-gates.
 type Flag struct {
-	fallback pflag.Value
-	idle     []string
+	pflag.Value
+	gate featuregate.MutableFeatureGate
+	set  []string
 }
 
-// AddFlag binds Gate to --feature-gates. It takes OpenKruise's gates that have no effect here as well;
-// names that neither knows are an error.
+// AddFlag binds Gate to --feature-gates. It takes name=bool pairs, separated by commas; names that are no
+// gate's are an error.
 func AddFlag(fs *pflag.FlagSet) *Flag { return addFlag(fs, Gate) }
 
 func addFlag(fs *pflag.FlagSet, gate featuregate.MutableFeatureGate) *Flag {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	gate.AddFlag(own)
 	plain := own.Lookup(flagName)
-	f := &Flag{fallback: plain.Value}
+	f := &Flag{Value: plain.Value, gate: gate}
 	fs.Var(f, flagName, plain.Usage)
 	return f
 }
 
-// Idle names the gates that were set and have no effect, in order.
-func (f *Flag) Idle() []string { return slices.Compact(slices.Sorted(slices.Values(f.idle))) }
-
-// Set takes name=bool pairs, separated by commas.
+// Set takes what one flag says.
 func (f *Flag) Set(text string) error {
-	var rest []string
 	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		if name = strings.TrimSpace(name); !slices.Contains(withoutEffect, name) {
-			rest = append(rest, pair)
-			continue
-		}
-		if _, err := strconv.ParseBool(strings.TrimSpace(value)); err != nil {
-			return fmt.Errorf("feature gate %s must be true or false, is %q", name, value)
-		}
-		f.idle = append(f.idle, name)
+		name, _, _ := strings.Cut(pair, "=")
+		f.set = append(f.set, strings.TrimSpace(name))
 	}
-	return f.fallback.Set(strings.Join(rest, ","))
+	return f.Value.Set(text)
 }
 
-// String returns what was set.
-func (f *Flag) String() string {
-	if f.fallback == nil {
-		return ""
+// Idle names the gates that were set and have no effect, in order.
+func (f *Flag) Idle() []string {
+	var idle []string
+	for _, g := range Gates() {
+		if len(g.Readers) == 0 && slices.Contains(f.set, string(g.Name)) {
+			idle = append(idle, string(g.Name))
+		}
 	}
-	return f.fallback.String()
+	return idle
 }
 
-// Type names the value for help texts.
-func (f *Flag) Type() string { return f.fallback.Type() }
+// Settle sets the gates that others demand or forbid, and says which. Call it once, after parsing.
+func (f *Flag) Settle() ([]Change, error) {
+	changes := Dependents(f.gate.Enabled)
+	values := map[string]bool{}
+	for _, c := range changes {
+		values[string(c.Gate)] = c.On
+	}
+	return changes, f.gate.SetFromMap(values)
+}

@@ -17,29 +17,29 @@ func TestFlag(t *testing.T) {
 		args []string
 		on   []featuregate.Feature
 		off  []featuregate.Feature
-		idle []string
 		err  string
 	}{
-		"ours":                     {args: []string{"CloneSetShortHash=true,PodWebhook=false"}, on: []featuregate.Feature{CloneSetShortHash}, off: []featuregate.Feature{PodWebhook}},
-		"OpenKruise's as it ships": {args: []string{"ImagePullJobGate=true"}, idle: []string{"ImagePullJobGate"}},
-		"both, spaced, repeated": {
+		"some":      {args: []string{"CloneSetShortHash=true,KruisePodReadinessGate=false"}, on: []featuregate.Feature{CloneSetShortHash}, off: []featuregate.Feature{KruisePodReadinessGate}},
+		"as ships":  {args: []string{"ImagePullJobGate=true"}, on: []featuregate.Feature{ImagePullJobGate}},
+		"forbidden": {args: []string{"PodWebhook=false,KruisePodReadinessGate=true"}, off: []featuregate.Feature{PodWebhook, KruisePodReadinessGate, WorkloadSpread}},
+		"demanded":  {args: []string{"PreDownloadImageForInPlaceUpdate=true,ImagePullJobGate=false"}, on: []featuregate.Feature{ImagePullJobGate}},
+		"spaced, repeated": {
 			args: []string{"WorkloadSpread=false, CloneSetShortHash=true ,KruiseDaemon=true", "KruiseDaemon=false"},
-			on:   []featuregate.Feature{CloneSetShortHash}, idle: []string{"KruiseDaemon", "WorkloadSpread"},
+			on:   []featuregate.Feature{CloneSetShortHash, PodWebhook}, off: []featuregate.Feature{WorkloadSpread, KruiseDaemon, DaemonWatchingPod},
 		},
-		"all of a stage":   {args: []string{"AllAlpha=true,AllBeta=true,EnableExternalCerts=false,TemplateNoDefaults=false"}, on: []featuregate.Feature{CloneSetShortHash, PodWebhook}, off: []featuregate.Feature{TemplateNoDefaults}, idle: []string{"EnableExternalCerts"}},
+		"all of a stage": {
+			args: []string{"AllAlpha=true,AllBeta=true,EnableExternalCerts=false,TemplateNoDefaults=false"},
+			on:   []featuregate.Feature{CloneSetShortHash, PodWebhook, ResourcesDeletionProtection, DeletionProtectionForCRDCascadingGate},
+			off:  []featuregate.Feature{TemplateNoDefaults, EnableExternalCerts},
+		},
+		"none of a stage":  {args: []string{"AllBeta=false,KruiseDaemon=true"}, on: []featuregate.Feature{KruiseDaemon}, off: []featuregate.Feature{PodWebhook, PodIndexLabel}},
 		"empty":            {args: []string{""}, on: []featuregate.Feature{PodWebhook}},
 		"unknown":          {args: []string{"ImagePullJobGate=true,NoSuchGate=true"}, err: "NoSuchGate"},
-		"no value":         {args: []string{"ImagePullJobGate"}, err: "must be true or false"},
-		"value is no bool": {args: []string{"ImagePullJobGate=maybe"}, err: "must be true or false"},
+		"no value":         {args: []string{"ImagePullJobGate"}, err: "missing bool value"},
+		"value is no bool": {args: []string{"ImagePullJobGate=maybe"}, err: "invalid value"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			gate, fs := newGate(), pflag.NewFlagSet("test", pflag.ContinueOnError)
-			flag := addFlag(fs, gate)
-			var args []string
-			for _, a := range tc.args {
-				args = append(args, "--feature-gates="+a)
-			}
-			err := fs.Parse(args)
+			gate, _, err := parse(tc.args...)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("got error %v, want %q", err, tc.err)
@@ -59,22 +59,42 @@ func TestFlag(t *testing.T) {
 					t.Errorf("%s is on", f)
 				}
 			}
-			if d := cmp.Diff(tc.idle, flag.Idle()); d != "" {
-				t.Error(d)
-			}
 		})
 	}
 }
 
-// A gate that something reads must not be swallowed.
-func TestGatesWithoutEffectAreNotOurs(t *testing.T) {
-	ours := newGate().GetAll()
-	for _, name := range withoutEffect {
-		if _, known := ours[featuregate.Feature(name)]; known {
-			t.Errorf("%s is a gate of ours", name)
+// parse makes gates of these flags.
+func parse(values ...string) (featuregate.FeatureGate, *Flag, error) {
+	gate, fs := newGate(), pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flag := addFlag(fs, gate)
+	var args []string
+	for _, v := range values {
+		args = append(args, "--feature-gates="+v)
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, nil, err
+	}
+	_, err := flag.Settle()
+	return gate, flag, err
+}
+
+// What is asked for and does nothing is said; what a stage brings with it is not.
+func TestIdleGatesAreNamed(t *testing.T) {
+	_, flag, err := parse("AllAlpha=true,PodWebhook=true, StatefulSetStartOrdinal=true", "ForceDeleteTimeoutExpectationGate=false,StatefulSetStartOrdinal=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle := map[string]bool{}
+	for _, g := range Gates() {
+		idle[string(g.Name)] = len(g.Readers) == 0
+	}
+	var want []string
+	for _, name := range []string{"ForceDeleteTimeoutExpectationGate", "PodWebhook", "StatefulSetStartOrdinal"} {
+		if idle[name] {
+			want = append(want, name)
 		}
 	}
-	if n := len(withoutEffect) + len(ours) - 2; n != 36 { // less AllAlpha and AllBeta
-		t.Errorf("%d names are known, OpenKruise has 36", n)
+	if d := cmp.Diff(want, flag.Idle()); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,0 +1,121 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package features
+
+import (
+	"k8s.io/component-base/featuregate"
+)
+
+// The names of the gates. The table below says what each does.
+const (
+	CloneSetEventHandlerOptimization          featuregate.Feature = "CloneSetEventHandlerOptimization"
+	CloneSetPartitionRollback                 featuregate.Feature = "CloneSetPartitionRollback"
+	CloneSetShortHash                         featuregate.Feature = "CloneSetShortHash"
+	DaemonSetPruneIneligibleNodes             featuregate.Feature = "DaemonSetPruneIneligibleNodes"
+	DaemonWatchingPod                         featuregate.Feature = "DaemonWatchingPod"
+	DefaultHostNetworkHostPortsInPodTemplates featuregate.Feature = "DefaultHostNetworkHostPortsInPodTemplates"
+	DeletionProtectionForCRDCascadingGate     featuregate.Feature = "DeletionProtectionForCRDCascadingGate"
+	EnableExternalCerts                       featuregate.Feature = "EnableExternalCerts"
+	EnablePodProbeMarkerOnServerless          featuregate.Feature = "EnablePodProbeMarkerOnServerless"
+	EnableSortSidecarContainerByName          featuregate.Feature = "EnableSortSidecarContainerByName"
+	EnhancedLivenessProbe                     featuregate.Feature = "EnhancedLivenessProbe"
+	ForceDeleteTimeoutExpectationGate         featuregate.Feature = "ForceDeleteTimeoutExpectationGate"
+	ImagePullJobGate                          featuregate.Feature = "ImagePullJobGate"
+	InPlacePodVerticalScaling                 featuregate.Feature = "InPlacePodVerticalScaling"
+	InPlaceUpdateEnvFromMetadata              featuregate.Feature = "InPlaceUpdateEnvFromMetadata"
+	InPlaceWorkloadVerticalScaling            featuregate.Feature = "InPlaceWorkloadVerticalScaling"
+	KruiseDaemon                              featuregate.Feature = "KruiseDaemon"
+	KruisePodReadinessGate                    featuregate.Feature = "KruisePodReadinessGate"
+	PodIndexLabel                             featuregate.Feature = "PodIndexLabel"
+	PodProbeMarkerGate                        featuregate.Feature = "PodProbeMarkerGate"
+	PodUnavailableBudgetDeleteGate            featuregate.Feature = "PodUnavailableBudgetDeleteGate"
+	PodUnavailableBudgetUpdateGate            featuregate.Feature = "PodUnavailableBudgetUpdateGate"
+	PodWebhook                                featuregate.Feature = "PodWebhook"
+	PreDownloadImageForDaemonSetUpdate        featuregate.Feature = "PreDownloadImageForDaemonSetUpdate"
+	PreDownloadImageForInPlaceUpdate          featuregate.Feature = "PreDownloadImageForInPlaceUpdate"
+	PreparingUpdateAsUpdate                   featuregate.Feature = "PreparingUpdateAsUpdate"
+	RecreatePodWhenChangeVCTInCloneSetGate    featuregate.Feature = "RecreatePodWhenChangeVCTInCloneSetGate"
+	ResourceDistributionGate                  featuregate.Feature = "ResourceDistributionGate"
+	ResourcesDeletionProtection               featuregate.Feature = "ResourcesDeletionProtection"
+	SidecarSetPatchPodMetadataDefaultsAllowed featuregate.Feature = "SidecarSetPatchPodMetadataDefaultsAllowed"
+	SidecarTerminator                         featuregate.Feature = "SidecarTerminator"
+	StatefulSetAutoDeletePVC                  featuregate.Feature = "StatefulSetAutoDeletePVC"
+	StatefulSetAutoResizePVCGate              featuregate.Feature = "StatefulSetAutoResizePVCGate"
+	StatefulSetStartOrdinal                   featuregate.Feature = "StatefulSetStartOrdinal"
+	TemplateNoDefaults                        featuregate.Feature = "TemplateNoDefaults"
+	WorkloadSpread                            featuregate.Feature = "WorkloadSpread"
+)
+
+// Info is what there is to say of a gate.
+type Info struct {
+	Name    featuregate.Feature
+	Default bool
+	// Stage is Alpha or Beta: AllAlpha and AllBeta set the gates of a stage that are not set by name.
+	Stage Stage
+	// Readers are the packages that ask for it, in order. None: it has no effect yet.
+	Readers []string
+	// Effect is what it changes when it is on; of a gate without readers, what it is meant to.
+	Effect string
+}
+
+// Stage tells how old a gate is.
+type Stage string
+
+// The stages.
+const (
+	Alpha Stage = "Alpha"
+	Beta  Stage = "Beta"
+)
+
+const (
+	on, off = true, false
+
+	nodeSetup, hubSetup, spokeSetup = "nodeagent/setup", "hub/setup", "spoke/setup"
+)
+
+// Gates returns all gates, by name. docs/feature-gates.md shows them; tests keep the readers and the page true.
+func Gates() []Info {
+	return []Info{
+		{CloneSetEventHandlerOptimization, off, Alpha, nil, "fewer passes of CloneSets for events of pods"},
+		{CloneSetPartitionRollback, off, Alpha, from(spokeSetup), "raising the partition of a CloneSet moves updated pods back to the current revision"},
+		{CloneSetShortHash, off, Alpha, from(spokeSetup), "the revision label of CloneSets' pods is the short hash instead of the revision's name"},
+		{DaemonSetPruneIneligibleNodes, off, Alpha, nil, "pods on nodes that a DaemonSet no longer wants do not count as unavailable"},
+		{DaemonWatchingPod, on, Beta, from(nodeSetup), "the node agent watches the pods of its node and reports their containers"},
+		{DefaultHostNetworkHostPortsInPodTemplates, off, Alpha, from(hubSetup, spokeSetup), "host ports of templates with `hostNetwork` are filled in at admission"},
+		{DeletionProtectionForCRDCascadingGate, off, Alpha, nil, "deletion protection `Cascading` of CRDs"},
+		{EnableExternalCerts, off, Alpha, nil, "certificates of the webhooks come from somebody else, and nothing is patched"},
+		{EnablePodProbeMarkerOnServerless, off, Alpha, nil, "PodProbeMarkers work for pods without a node agent"},
+		{EnableSortSidecarContainerByName, off, Alpha, nil, "injected sidecars are in order of their names"},
+		{EnhancedLivenessProbe, off, Alpha, nil, "liveness probes of pods that ask for it run in the node agent, with a limit on restarts"},
+		{ForceDeleteTimeoutExpectationGate, off, Alpha, nil, "scaling does not wait for events that do not come"},
+		{ImagePullJobGate, off, Alpha, nil, "ImagePullJobs and ImageListPullJobs are admitted"},
+		{InPlacePodVerticalScaling, off, Alpha, nil, "budgets look at resizes of pods"},
+		// OpenKruise has it on. Here it stays off until the node agent restarts containers: without that a pod
+		// would wait for a restart that nobody makes.
+		{InPlaceUpdateEnvFromMetadata, off, Beta, from(nodeSetup, spokeSetup), "a label or annotation that a container's env refers to may change in place, with a restart"},
+		{InPlaceWorkloadVerticalScaling, off, Alpha, nil, "changed resources of a template are an update in place"},
+		{KruiseDaemon, on, Beta, nil, "there are node agents: kinds that need them are admitted"},
+		{KruisePodReadinessGate, off, Alpha, from("spoke/podreadiness"), "every pod gets readiness gate `KruisePodReady`, not only those of our workloads"},
+		{PodIndexLabel, on, Beta, nil, "pods of StatefulSets bear their index as a label"},
+		{PodProbeMarkerGate, on, Beta, nil, "PodProbeMarkers are admitted"},
+		{PodUnavailableBudgetDeleteGate, on, Beta, nil, "PodUnavailableBudgets guard deletions and evictions"},
+		{PodUnavailableBudgetUpdateGate, off, Alpha, nil, "PodUnavailableBudgets guard updates of pods"},
+		{PodWebhook, on, Beta, from(spokeSetup), "pods pass our webhooks: those of our workloads get readiness gate `KruisePodReady`"},
+		{PreDownloadImageForDaemonSetUpdate, off, Alpha, nil, "images of a DaemonSet's update are pulled beforehand"},
+		{PreDownloadImageForInPlaceUpdate, off, Alpha, nil, "images of an update in place are pulled beforehand"},
+		{PreparingUpdateAsUpdate, off, Alpha, from(spokeSetup), "a PreparingUpdate pod of a CloneSet counts as updated for scaling"},
+		{RecreatePodWhenChangeVCTInCloneSetGate, off, Alpha, from(spokeSetup), "changed claim templates of a CloneSet forbid the update in place"},
+		{ResourceDistributionGate, off, Beta, nil, "ResourceDistributions are admitted"},
+		{ResourcesDeletionProtection, off, Beta, nil, "label `policy.kruise.io/delete-protection` holds"},
+		{SidecarSetPatchPodMetadataDefaultsAllowed, off, Alpha, from(spokeSetup), "`patchPodMetadata` of SidecarSets is accepted where no white list speaks of it"},
+		{SidecarTerminator, off, Alpha, nil, "sidecars of a job end when its main containers have"},
+		{StatefulSetAutoDeletePVC, on, Beta, from(spokeSetup), "`persistentVolumeClaimRetentionPolicy` of StatefulSets is filled in at admission"},
+		{StatefulSetAutoResizePVCGate, off, Alpha, from(spokeSetup), "`volumeClaimUpdateStrategy` of StatefulSets is filled in and validated at admission"},
+		{StatefulSetStartOrdinal, off, Alpha, nil, "`ordinals.start` of StatefulSets"},
+		{TemplateNoDefaults, off, Alpha, from(hubSetup, spokeSetup), "pod templates are not filled in at admission"},
+		{WorkloadSpread, on, Beta, nil, "WorkloadSpreads are admitted"},
+	}
+}
+
+func from(readers ...string) []string { return readers }
