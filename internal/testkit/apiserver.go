@@ -136,7 +136,10 @@ func Root() string {
 // Program finds a program: in KUBEBUILDER_ASSETS, else the newest in the cache of hack/clusters.
 func Program(name string) string {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		return filepath.Join(dir, name)
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
 )
 
 // maxPrefix keeps a revision's name within the 253 characters of an object name.
@@ -45,7 +44,12 @@ func PayloadOf(template map[string]any) ([]byte, error) {
 func WithCreationTimestamps(template map[string]any) {
 	NullTimestamp(template)
 	spec, _ := template["spec"].(map[string]any)
-	volumes, _ := spec["volumes"].([]any)
+	nullClaimTimestamps(spec["volumes"])
+}
+
+// nullClaimTimestamps does it for the claims of ephemeral volumes.
+func nullClaimTimestamps(list any) {
+	volumes, _ := list.([]any)
 	for i := range volumes {
 		volume, _ := volumes[i].(map[string]any)
 		ephemeral, _ := volume["ephemeral"].(map[string]any)
@@ -83,14 +87,12 @@ func Template(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 	return payload.Spec.Template, nil
 }
 
-// Hash returns the short hash of a payload; collisions is nil or how often that name was taken.
+// Hash returns the short hash of a payload; collisions is how often that name was taken, nil for never.
 func Hash(payload []byte, collisions *int32) string {
 	h := fnv.New32()
 	_, _ = h.Write(payload)
-	if collisions != nil {
-		_, _ = h.Write([]byte(strconv.FormatInt(int64(*collisions), 10)))
-	}
-	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
+	_, _ = fmt.Fprint(h, ptr.Deref(collisions, 0)) // controllers that never saw a collision hash the zero too
+	return encode(h.Sum32())
 }
 
 // Name returns the name of a workload's revision. Names longer than 223 characters are cut.

@@ -63,8 +63,10 @@ func TestPayloadBytes(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	payload, _ := Payload(template(nil))
-	if got := Hash(payload, nil); got != "5fb64df9b5" {
-		t.Errorf("hash %s", got)
+	for _, never := range []*int32{nil, ptr.To[int32](0)} {
+		if got := Hash(payload, never); got != "5f856d6d9f" {
+			t.Errorf("hash %s", got)
+		}
 	}
 	if got := Hash(payload, ptr.To[int32](1)); got != "5f856d6d9d" {
 		t.Errorf("hash after a collision %s", got)
