@@ -74,7 +74,9 @@ tool controller-gen crd:maxDescLen=512 paths=./apis/... output:crd:dir=generated
 list_manifests generated/manifests/crd
 for component in hub spoke nodeagent; do
   has_go $component || continue
-  tool controller-gen rbac:roleName=flotilla-$component webhook "paths=./$component/..." \
+  marked=(paths=./$component/...)
+  [[ $component == nodeagent ]] || marked+=(paths=./internal/kindadmission) # both serve it
+  tool controller-gen rbac:roleName=flotilla-$component webhook "${marked[@]}" \
     output:rbac:dir=generated/manifests/rbac/$component output:webhook:dir=generated/manifests/webhook/$component
   list_manifests generated/manifests/rbac/$component
   list_manifests generated/manifests/webhook/$component

@@ -21,6 +21,8 @@ type SidecarSetFacts struct {
 	Others []v1beta1.SidecarSet
 	// Revisions are the ControllerRevisions of the set.
 	Revisions []SidecarSetRevision
+	// RevisionsUnknown says that Revisions could not be read: any may be named.
+	RevisionsUnknown bool
 	// WhiteList says which annotations patchPodMetadata may set; nil when there is none.
 	WhiteList *v1beta1.SidecarSetPatchMetadataWhiteList
 	// MetadataAllowed lets patchPodMetadata pass where no rule of the list speaks of the set (feature gate

@@ -24,7 +24,9 @@ func (p *problems) sidecarFacts(obj *v1beta1.SidecarSet, facts *SidecarSetFacts)
 		base = obj.Annotations[v1beta1.SidecarSetBaseAnnotation]
 		p.base(base, facts.Others)
 	}
-	p.revisionFound(field.NewPath("spec", "injectionStrategy", "revision"), obj.Spec.InjectionStrategy.Revision, facts.Revisions)
+	if !facts.RevisionsUnknown {
+		p.revisionFound(field.NewPath("spec", "injectionStrategy", "revision"), obj.Spec.InjectionStrategy.Revision, facts.Revisions)
+	}
 	p.whiteListed(obj, facts)
 	for i := range facts.Others {
 		other := &facts.Others[i]

@@ -19,26 +19,49 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	hubsetup "github.com/flotilla-sh/flotilla/hub/setup"
 	"github.com/flotilla-sh/flotilla/internal/bootstrap"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	spokesetup "github.com/flotilla-sh/flotilla/spoke/setup"
 )
 
-// TestSpokeAdmitsEveryKind: a whole spoke, with no right but those of its manifests, lets in what users write, in
+// served are the components that admit, and how they are put together.
+var served = map[string]struct {
+	scheme func() *runtime.Scheme
+	add    func(manager.Manager, *webhookserver.Options) error
+}{
+	"hub": {hubsetup.Scheme, hubsetup.AddWebhooks},
+	"spoke": {spokesetup.Scheme, func(mgr manager.Manager, hooks *webhookserver.Options) error {
+		return spokesetup.Add(mgr, hooks, spokesetup.Options{})
+	}},
+}
+
+// TestEveryKindIsAdmitted: a component, with no right but those of its manifests, lets in what users write, in
 // every version.
-func TestSpokeAdmitsEveryKind(t *testing.T) {
+func TestEveryKindIsAdmitted(t *testing.T) {
+	for component := range served {
+		t.Run(component, func(t *testing.T) { admitsEveryKind(t, component) })
+	}
+}
+
+// serve runs a component on a new API server, to which its manifests are applied, until the test ends.
+func serve(t *testing.T, component string) client.Client {
+	t.Helper()
 	server := testkit.Start(t)
 	admin, err := client.New(server.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := build(t, filepath.Join(testkit.Root(), "kustomize", "spoke"))
+	objects := build(t, filepath.Join(testkit.Root(), "kustomize", component))
 	applyAll(t, admin, objects)
-	address := runSpoke(t, server)
+	address := run(t, server, component)
 	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		conn, dialled := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if dialled == nil {
@@ -48,8 +71,14 @@ func TestSpokeAdmitsEveryKind(t *testing.T) {
 		return err == nil, nil
 	})
 	if err != nil {
-		t.Fatal("the spoke does not serve: ", err)
+		t.Fatalf("the %s does not serve: %v", component, err)
 	}
+	return admin
+}
+
+func admitsEveryKind(t *testing.T, component string) {
+	t.Helper()
+	admin := serve(t, component)
 	needed(t, admin)
 	refused := map[string]bool{}
 	for _, file := range files(t) {
@@ -80,8 +109,17 @@ func files(t *testing.T) []string {
 	return out
 }
 
-// runSpoke runs a spoke until the test ends, and says where it serves.
-func runSpoke(t *testing.T, server *testkit.Server) string {
+// again lets a process have several managers with controllers of one name.
+type again struct{ manager.Manager }
+
+func (m again) GetControllerOptions() config.Controller {
+	out := m.Manager.GetControllerOptions()
+	out.SkipNameValidation = ptr.To(true)
+	return out
+}
+
+// run runs a component until the test ends, and says where it serves.
+func run(t *testing.T, server *testkit.Server, component string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,16 +127,16 @@ func runSpoke(t *testing.T, server *testkit.Server) string {
 	}
 	address := listener.Addr().(*net.TCPAddr)
 	_ = listener.Close()
-	base := bootstrap.NewOptions("flotilla-spoke")
+	base := bootstrap.NewOptions("flotilla-" + component)
 	base.Namespace, base.MetricsAddr, base.HealthAddr = namespace, "0", "0"
 	hooks := webhookserver.NewOptions(base.Component, namespace)
 	hooks.Host, hooks.Port = "127.0.0.1", address.Port
-	cfg := server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-spoke")
-	mgr, err := base.Manager(cfg, spokesetup.Scheme(), hooks.Server(), hooks.ByObject())
+	cfg := server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-"+component)
+	mgr, err := base.Manager(cfg, served[component].scheme(), hooks.Server(), hooks.ByObject())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := spokesetup.Add(mgr, hooks, spokesetup.Options{}); err != nil {
+	if err := served[component].add(again{mgr}, hooks); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -24,7 +24,7 @@ import (
 func Add(mgr manager.Manager, hooks *webhookserver.Options, opts *Options) error {
 	if err := errors.Join(
 		AddControllers(mgr, opts),
-		addWebhooks(mgr, hooks),
+		AddWebhooks(mgr, hooks),
 	); err != nil {
 		return fmt.Errorf("setting up the hub: %w", err)
 	}

@@ -4,22 +4,18 @@
 package setup
 
 import (
-	"context"
 	"fmt"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/apis/podtemplate"
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/internal/kindadmission"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+	"github.com/flotilla-sh/flotilla/spoke/livefacts"
 	"github.com/flotilla-sh/flotilla/spoke/podadmission"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
 )
@@ -40,26 +36,23 @@ const podWebhook = "/mutate-pod"
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=advancedcronjobs.apps.kruise.io;broadcastjobs.apps.kruise.io;clonesets.apps.kruise.io;containerrecreaterequests.apps.kruise.io;daemonsets.apps.kruise.io;imagelistpulljobs.apps.kruise.io;imagepulljobs.apps.kruise.io;nodeimages.apps.kruise.io;persistentpodstates.apps.kruise.io;resourcedistributions.apps.kruise.io;sidecarsets.apps.kruise.io;statefulsets.apps.kruise.io;uniteddeployments.apps.kruise.io;workloadspreads.apps.kruise.io;podunavailablebudgets.policy.kruise.io;batchreleases.rollouts.kruise.io;rollouts.rollouts.kruise.io,verbs=patch
 
-// admissionWebhooks are all admission webhooks by path: that of pods, and each group's of kinds.
-func admissionWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.Webhook {
-	out := map[string]*admission.Webhook{
-		podWebhook: {Handler: &podadmission.Handler{
-			Decoder:  admission.NewDecoder(scheme),
-			Mutators: []podadmission.Mutator{podreadiness.Gate{}},
-		}},
-	}
-	for _, group := range []func(*runtime.Scheme, facts) map[string]*admission.Webhook{
-		workloadWebhooks, sidecarWebhooks, operationWebhooks, domainWebhooks, rolloutWebhooks,
-	} {
-		maps.Copy(out, group(scheme, f))
-	}
+// admissionWebhooks are all admission webhooks by path: that of pods, and those of kinds.
+func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts) map[string]*admission.Webhook {
+	out := kindadmission.Webhooks(scheme, f)
+	out[podWebhook] = &admission.Webhook{Handler: &podadmission.Handler{
+		Decoder:  admission.NewDecoder(scheme),
+		Mutators: []podadmission.Mutator{podreadiness.Gate{}},
+	}}
 	return out
 }
 
 // addWebhooks serves admission and conversion, and keeps the API server told of them.
 func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 	server := mgr.GetWebhookServer()
-	f := facts{Reader: mgr.GetAPIReader(), namespace: hooks.Namespace, clock: clock.RealClock{}}
+	f := kindadmission.Facts{
+		Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace, Clock: clock.RealClock{},
+		Member: livefacts.Facts{Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace},
+	}
 	for path, hook := range admissionWebhooks(mgr.GetScheme(), f) {
 		if path == podWebhook && !features.Enabled(features.PodWebhook) {
 			continue
@@ -74,32 +67,6 @@ func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 		return err
 	}
 	return mgr.AddReadyzCheck("webhook-server", server.StartedChecker())
-}
-
-// rules wraps a pure validation.
-func rules[T client.Object](validate func(old, obj T) field.ErrorList) webhookserver.Rules[T] {
-	return func(_ context.Context, old, obj T) (field.ErrorList, error) { return validate(old, obj), nil }
-}
-
-// with wraps a pure validation that needs facts besides the object.
-func with[T client.Object, F any](
-	read func(ctx context.Context, obj T) (F, error), validate func(old, obj T, facts F) field.ErrorList,
-) webhookserver.Rules[T] {
-	return func(ctx context.Context, old, obj T) (field.ErrorList, error) {
-		facts, err := read(ctx, obj)
-		if err != nil {
-			return nil, err
-		}
-		return validate(old, obj, facts), nil
-	}
-}
-
-// defaultOptions fill templates only where they changed, and not at all with TemplateNoDefaults.
-func defaultOptions(templateChanged bool) appsv1beta1.DefaultOptions {
-	return appsv1beta1.DefaultOptions{
-		Templates:   templateChanged && !features.Enabled(features.TemplateNoDefaults),
-		PodTemplate: podtemplate.Options{HostPorts: features.Enabled(features.DefaultHostNetworkHostPortsInPodTemplates)},
-	}
 }
 
 func wrap(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }

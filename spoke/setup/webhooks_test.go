@@ -4,26 +4,16 @@
 package setup
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
+
+	"github.com/flotilla-sh/flotilla/internal/kindadmission"
 )
 
 // entry is one webhook as the API server is told of it.
@@ -68,10 +58,10 @@ func read(t *testing.T, data []byte, into any) {
 	}
 }
 
-// hooks are all webhooks, in a cluster with these objects.
-func hooks(objects ...runtime.Object) map[string]*admission.Webhook {
-	reader := fake.NewClientBuilder().WithScheme(Scheme()).WithRuntimeObjects(objects...).Build()
-	return admissionWebhooks(Scheme(), facts{Reader: reader, namespace: "flotilla-system", clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))})
+// hooks are all webhooks, in an empty cluster.
+func hooks() map[string]*admission.Webhook {
+	reader := fake.NewClientBuilder().WithScheme(Scheme()).Build()
+	return admissionWebhooks(Scheme(), kindadmission.Facts{Reader: reader})
 }
 
 // TestWebhooksAreServed: what the API server is told of is served, and the other way round, in few seconds, and
@@ -95,134 +85,5 @@ func TestWebhooksAreServed(t *testing.T) {
 	}
 	for path := range served {
 		t.Errorf("the API server is not told of %s", path)
-	}
-}
-
-// notAdmitted are the kinds whose schema says all.
-var notAdmitted = []string{"nodepodprobes", "rollouthistories", "fleetplacements", "fleetslices"}
-
-// definitions are the generated CRDs.
-func definitions(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	files, err := filepath.Glob("../../generated/manifests/crd/*.kruise.io_*.yaml")
-	if err != nil || len(files) < 24 {
-		t.Fatalf("found %v, %v", files, err)
-	}
-	var out []apiextensionsv1.CustomResourceDefinition
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		crd := apiextensionsv1.CustomResourceDefinition{}
-		read(t, data, &crd)
-		out = append(out, crd)
-	}
-	return out
-}
-
-// TestEveryVersionIsAdmitted: whatever version an object is sent in, exactly one webhook validates it, and at
-// most one fills it in.
-func TestEveryVersionIsAdmitted(t *testing.T) {
-	all := entries(t)
-	for _, crd := range definitions(t) {
-		plural := crd.Spec.Names.Plural
-		for _, version := range crd.Spec.Versions {
-			asked := map[bool]int{}
-			for _, e := range all {
-				if e.asked(crd.Spec.Group, version.Name, plural) {
-					asked[e.mutating]++
-				}
-			}
-			want := 1
-			if slices.Contains(notAdmitted, plural) {
-				want = 0
-			}
-			if asked[false] != want || asked[true] > 1 {
-				t.Errorf("%s of %s: validated %d times, filled in %d times", plural, version.Name, asked[false], asked[true])
-			}
-		}
-	}
-}
-
-// asked says whether a webhook is asked about a resource.
-func (e *entry) asked(group, version, resource string) bool {
-	equivalent := e.match != nil && *e.match == admissionregistrationv1.Equivalent
-	return slices.ContainsFunc(e.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && (equivalent || slices.Contains(r.APIVersions, version))
-	})
-}
-
-// ask sends an object to the webhook at a path.
-func ask(t *testing.T, hook *admission.Webhook, old, object string) admission.Response {
-	t.Helper()
-	return hook.Handle(t.Context(), request(old, object))
-}
-
-// request asks about an object; old is the one that is there, if any. Both are JSON or YAML.
-func request(old, object string) admission.Request {
-	out := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "u", Operation: admissionv1.Create}}
-	meta := metav1.TypeMeta{}
-	out.Object.Raw, _ = yaml.YAMLToJSON([]byte(object)) // what is no YAML, the webhook refuses
-	_ = json.Unmarshal(out.Object.Raw, &meta)
-	out.Kind = metav1.GroupVersionKind(meta.GroupVersionKind())
-	if old != "" {
-		out.Operation = admissionv1.Update
-		out.OldObject.Raw, _ = yaml.YAMLToJSON([]byte(old))
-	}
-	return out
-}
-
-// TestBareObjectsCrashNothing: objects with nothing but a name, or with an empty spec, are answered.
-func TestBareObjectsCrashNothing(t *testing.T) {
-	kinds := map[string]string{"pods": "Pod"}
-	for _, crd := range definitions(t) {
-		kinds[crd.Spec.Names.Plural] = crd.Spec.Names.Kind
-	}
-	served := hooks()
-	for _, e := range entries(t) {
-		rule := e.rules[0]
-		version := schema.GroupVersion{Group: rule.APIGroups[0], Version: rule.APIVersions[0]}
-		object := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a, namespace: default}\n", version, kinds[rule.Resources[0]])
-		for _, spec := range []string{"", "spec: {}\n"} {
-			for _, old := range []string{"", object} {
-				response := ask(t, served[e.path], old, object+spec)
-				if response.Result != nil && response.Result.Code >= 500 {
-					t.Errorf("%s: %s", e.name, response.Result.Message)
-				}
-			}
-		}
-	}
-}
-
-const recreate = `
-apiVersion: apps.kruise.io/%s
-kind: ContainerRecreateRequest
-metadata: {name: r, namespace: default}
-spec: {podName: p, containers: [{name: c}]}
-`
-
-// TestRequestsAreCompletedFromTheirPod, or refused where it is not as they want it.
-func TestRequestsAreCompletedFromTheirPod(t *testing.T) {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: "uid"},
-		Spec:       corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c"}}},
-		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", ContainerID: "x://1"}}},
-	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
-	for version, path := range map[string]string{
-		"v1beta1": "/mutate-apps-kruise-io-containerrecreaterequest", "v1alpha1": "/mutate-apps-kruise-io-v1alpha1-containerrecreaterequest",
-	} {
-		request := fmt.Sprintf(recreate, version)
-		response := ask(t, hooks(pod, node)[path], "", request)
-		if !response.Allowed || len(response.Patches) == 0 {
-			t.Errorf("%s: %+v", version, response)
-		}
-		for missing, objects := range map[string][]runtime.Object{"no found Pod": {node}, "failed to get Node": {pod}} {
-			response := ask(t, hooks(objects...)[path], "", request)
-			if response.Allowed || response.Result.Code != 422 || !strings.Contains(response.Result.Message, missing) {
-				t.Errorf("%s: %+v", version, response.Result)
-			}
-		}
 	}
 }

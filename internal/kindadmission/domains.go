@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-workloadspread,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=workloadspreads,verbs=create;update,versions=v1beta1,name=vworkloadspread.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-v1alpha1-workloadspread,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=workloadspreads,verbs=create;update,versions=v1alpha1,name=vworkloadspread-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 
-func domainWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.Webhook {
+func domainWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
 		"/validate-policy-kruise-io-podunavailablebudget":        webhookserver.Validating(scheme, with(f.podUnavailableBudgets, validation.ValidatePodUnavailableBudget)),
 		"/validate-apps-kruise-io-resourcedistribution":          webhookserver.Validating(scheme, rules(validation.ValidateResourceDistribution)),

@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	"encoding/json"
@@ -51,11 +51,18 @@ func there() []runtime.Object {
 // TestUsersObjectsAreLetIn: what users of OpenKruise write is filled in once, keeps what no type knows, and is
 // valid.
 func TestUsersObjectsAreLetIn(t *testing.T) {
+	for _, component := range components {
+		t.Run(component, func(t *testing.T) { usersObjects(t, component) })
+	}
+}
+
+func usersObjects(t *testing.T, component string) {
+	t.Helper()
 	files, err := filepath.Glob("../../hack/manifests/testdata/objects/*.yaml")
 	if err != nil || len(files) < 23 {
 		t.Fatalf("found %v, %v", files, err)
 	}
-	served, all := hooks(there()...), entries(t)
+	served, all := hooks(component, there()...), entries(t, component)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -104,7 +111,7 @@ func pass(t *testing.T, hook *admission.Webhook, e *entry, object *unstructured.
 	if !slices.Contains(e.rules[0].APIVersions, gvk.Version) {
 		gvk.Version = e.rules[0].APIVersions[0]
 		var err error
-		if raw, err = convert.Object(Scheme(), raw, gvk.GroupVersion().String()); err != nil {
+		if raw, err = convert.Object(scheme, raw, gvk.GroupVersion().String()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	"strings"
@@ -52,14 +52,21 @@ var others = map[string]struct{ path, object, want string }{
 
 // TestAdmissionSeesWhatElseThereIs: rules that compare an object with others are given the others.
 func TestAdmissionSeesWhatElseThereIs(t *testing.T) {
+	for _, component := range components {
+		besideOthers(t, component)
+	}
+}
+
+func besideOthers(t *testing.T, component string) {
+	t.Helper()
 	for name, c := range others {
 		other := &unstructured.Unstructured{}
 		read(t, []byte(c.object), &other.Object)
 		other.SetName("a")
-		if response := ask(t, hooks()[c.path], "", c.object); !response.Allowed {
+		if response := ask(t, hooks(component)[c.path], "", c.object); !response.Allowed {
 			t.Errorf("%s alone is refused: %v", name, response.Result.Message)
 		}
-		response := ask(t, hooks(typed(t, other))[c.path], "", c.object)
+		response := ask(t, hooks(component, typed(t, other))[c.path], "", c.object)
 		if response.Allowed || !strings.Contains(response.Result.Message, c.want) {
 			t.Errorf("%s: %+v, want %s", name, response.Result, c.want)
 		}
@@ -68,7 +75,7 @@ func TestAdmissionSeesWhatElseThereIs(t *testing.T) {
 
 func typed(t *testing.T, object *unstructured.Unstructured) runtime.Object {
 	t.Helper()
-	out, err := Scheme().New(object.GroupVersionKind())
+	out, err := scheme.New(object.GroupVersionKind())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +110,7 @@ func TestSidecarSetsGoByConfiguration(t *testing.T) {
 		"no revision":  {pinned, nil, "spec.injectionStrategy.revision.customVersion"},
 		"its revision": {pinned, []runtime.Object{revision}, ""},
 	} {
-		response := ask(t, hooks(c.there...)["/validate-apps-kruise-io-v1alpha1-sidecarset"], "", c.object)
+		response := ask(t, hooks("spoke", c.there...)["/validate-apps-kruise-io-v1alpha1-sidecarset"], "", c.object)
 		if response.Allowed != (c.want == "") || !strings.Contains(response.Result.Message, c.want) {
 			t.Errorf("%s: %+v, want %q", name, response.Result, c.want)
 		}
@@ -114,7 +121,7 @@ func TestSidecarSetsGoByConfiguration(t *testing.T) {
 func TestSidecarSetsAreHashed(t *testing.T) {
 	seen := map[string]bool{}
 	for version, path := range map[string]string{"v1beta1": "/mutate-apps-kruise-io-sidecarset", "v1alpha1": "/mutate-apps-kruise-io-v1alpha1-sidecarset"} {
-		response := ask(t, hooks()[path], "", "{apiVersion: apps.kruise.io/"+version+", kind: SidecarSet, metadata: {name: b}, spec: {containers: [{name: c, image: i}]}}")
+		response := ask(t, hooks("hub")[path], "", "{apiVersion: apps.kruise.io/"+version+", kind: SidecarSet, metadata: {name: b}, spec: {containers: [{name: c, image: i}]}}")
 		for _, patch := range response.Patches {
 			if patch.Path == "/metadata/annotations" {
 				annotations, _ := patch.Value.(map[string]any)

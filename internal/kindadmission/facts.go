@@ -1,16 +1,14 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -23,41 +21,37 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/features"
 )
 
-// What facts reads.
+// What Facts reads.
 //
 // +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=configmaps,resourceNames=kruise-configuration,verbs=get
-// +kubebuilder:rbac:groups="",resources=pods;nodes;namespaces,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=list
-// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=get
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets,verbs=get
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=configmapsets;persistentpodstates;sidecarsets;workloadspreads,verbs=get;list
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=configmapsets;persistentpodstates;sidecarsets;workloadspreads,verbs=list
 // +kubebuilder:rbac:groups=policy.kruise.io,resources=podunavailablebudgets,verbs=list
 // +kubebuilder:rbac:groups=rollouts.kruise.io,resources=rollouts,verbs=list
-// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=list
 
-// facts reads what admission needs to know besides the object, from the API server at each request: the kinds
-// are written seldom, and a cache would be behind just when two objects that are in each other's way are
-// written one after the other.
-type facts struct {
+// Facts are what admission needs to know besides the object.
+type Facts struct {
+	// Reader asks the API server at each request: the kinds are written seldom, and a cache would be behind just
+	// when two objects that are in each other's way are written one after the other.
 	client.Reader
-	// namespace is our own.
-	namespace string
-	clock     clock.PassiveClock
+	// Namespace is our own.
+	Namespace string
+	// Clock says when something was defaulted.
+	Clock clock.PassiveClock
+	// Member answers about the cluster that runs the pods; nil on the hub, where such rules do not count.
+	Member Member
 }
 
 // claimResizing looks at storage classes only where claims may follow their templates.
-func (f facts) claimResizing(ctx context.Context, _ *appsv1beta1.StatefulSet) (validation.ClaimResizing, error) {
-	if !features.Enabled(features.StatefulSetAutoResizePVCGate) {
+func (f Facts) claimResizing(ctx context.Context, _ *appsv1beta1.StatefulSet) (validation.ClaimResizing, error) {
+	if f.Member == nil || !features.Enabled(features.StatefulSetAutoResizePVCGate) {
 		return validation.ClaimResizing{}, nil
 	}
-	classes := storagev1.StorageClassList{}
-	err := f.List(ctx, &classes)
-	return validation.ClaimResizing{Enabled: true, Classes: classes.Items}, err
+	classes, err := f.Member.StorageClasses(ctx)
+	return validation.ClaimResizing{Enabled: true, Classes: classes}, err
 }
 
 // sidecarSet reads the other SidecarSets, and revisions and the white list where the set speaks of them.
-func (f facts) sidecarSet(
+func (f Facts) sidecarSet(
 	ctx context.Context, name string, injection *appsv1beta1.SidecarSetInjectionStrategy, patches []appsv1beta1.SidecarSetPatchPodMetadata,
 ) (*validation.SidecarSetFacts, error) {
 	out := &validation.SidecarSetFacts{MetadataAllowed: features.Enabled(features.SidecarSetPatchPodMetadataDefaultsAllowed)}
@@ -66,15 +60,10 @@ func (f facts) sidecarSet(
 		return nil, err
 	}
 	out.Others = sets.Items
-	if injection.Revision != nil {
-		revisions := appsv1.ControllerRevisionList{}
-		if err := f.List(ctx, &revisions, client.InNamespace(f.namespace), client.MatchingLabels{appsv1beta1.SidecarSetNameLabel: name}); err != nil {
+	if out.RevisionsUnknown = f.Member == nil; !out.RevisionsUnknown && injection.Revision != nil {
+		var err error
+		if out.Revisions, err = f.Member.SidecarSetRevisions(ctx, name); err != nil {
 			return nil, err
-		}
-		for i := range revisions.Items {
-			out.Revisions = append(out.Revisions, validation.SidecarSetRevision{
-				Name: revisions.Items[i].Name, CustomVersion: revisions.Items[i].Labels[appsv1beta1.SidecarSetCustomVersionLabel],
-			})
 		}
 	}
 	if len(patches) == 0 {
@@ -88,7 +77,7 @@ func (f facts) sidecarSet(
 	return out, err
 }
 
-func (f facts) persistentPodState(ctx context.Context, obj *appsv1beta1.PersistentPodState) (validation.PersistentPodStateContext, error) {
+func (f Facts) persistentPodState(ctx context.Context, obj *appsv1beta1.PersistentPodState) (validation.PersistentPodStateContext, error) {
 	states := appsv1beta1.PersistentPodStateList{}
 	if err := f.List(ctx, &states, client.InNamespace(obj.Namespace)); err != nil {
 		return validation.PersistentPodStateContext{}, err
@@ -97,7 +86,7 @@ func (f facts) persistentPodState(ctx context.Context, obj *appsv1beta1.Persiste
 	return validation.PersistentPodStateContext{Others: states.Items, Allowed: allowed}, err
 }
 
-func (f facts) workloadSpread(ctx context.Context, namespace string, target *appsv1beta1.TargetReference) (validation.WorkloadSpreadContext, error) {
+func (f Facts) workloadSpread(ctx context.Context, namespace string, target *appsv1beta1.TargetReference) (validation.WorkloadSpreadContext, error) {
 	out := validation.WorkloadSpreadContext{}
 	spreads := appsv1beta1.WorkloadSpreadList{}
 	if err := f.List(ctx, &spreads, client.InNamespace(namespace)); err != nil {
@@ -105,27 +94,27 @@ func (f facts) workloadSpread(ctx context.Context, namespace string, target *app
 	}
 	out.Others = spreads.Items
 	var err error
-	if out.Allowed, err = f.allowedKinds(ctx, appsv1beta1.WorkloadSpreadWhiteListKey); err != nil || target == nil {
+	if out.Allowed, err = f.allowedKinds(ctx, appsv1beta1.WorkloadSpreadWhiteListKey); err != nil || target == nil || f.Member == nil {
 		return out, err
 	}
-	out.Template, out.Claims, err = f.templates(ctx, namespace, target)
+	out.Template, out.Claims, err = f.Member.Templates(ctx, namespace, target)
 	return out, err
 }
 
-func (f facts) podUnavailableBudgets(ctx context.Context, obj *policyv1beta1.PodUnavailableBudget) ([]policyv1beta1.PodUnavailableBudget, error) {
+func (f Facts) podUnavailableBudgets(ctx context.Context, obj *policyv1beta1.PodUnavailableBudget) ([]policyv1beta1.PodUnavailableBudget, error) {
 	budgets := policyv1beta1.PodUnavailableBudgetList{}
 	err := f.List(ctx, &budgets, client.InNamespace(obj.Namespace))
 	return budgets.Items, err
 }
 
-func (f facts) rollout(ctx context.Context, namespace string) (validation.RolloutFacts, error) {
+func (f Facts) rollout(ctx context.Context, namespace string) (validation.RolloutFacts, error) {
 	rollouts := rolloutsv1beta1.RolloutList{}
 	err := f.List(ctx, &rollouts, client.InNamespace(namespace))
 	return validation.RolloutFacts{Others: rollouts.Items}, err
 }
 
 // allowedKinds are the kinds of workloads that a key of the administrator's ConfigMap lists.
-func (f facts) allowedKinds(ctx context.Context, key string) ([]schema.GroupKind, error) {
+func (f Facts) allowedKinds(ctx context.Context, key string) ([]schema.GroupKind, error) {
 	list := struct {
 		Workloads []schema.GroupKind `json:"workloads"`
 	}{}
@@ -134,9 +123,9 @@ func (f facts) allowedKinds(ctx context.Context, key string) ([]schema.GroupKind
 }
 
 // configured reads a key of the administrator's ConfigMap, in JSON, and says whether there is one.
-func (f facts) configured(ctx context.Context, key string, into any) (bool, error) {
+func (f Facts) configured(ctx context.Context, key string, into any) (bool, error) {
 	config := corev1.ConfigMap{}
-	err := f.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: appsv1beta1.ConfigurationName}, &config)
+	err := f.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: appsv1beta1.ConfigurationName}, &config)
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // +kubebuilder:webhook:path=/validate-rollouts-kruise-io-v1alpha1-rollout,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=rollouts.kruise.io,resources=rollouts,verbs=create;update,versions=v1alpha1,name=vrollout-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 // +kubebuilder:webhook:path=/validate-rollouts-kruise-io-trafficrouting,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=rollouts.kruise.io,resources=trafficroutings,verbs=create;update,versions=v1alpha1,name=vtrafficrouting.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 
-func rolloutWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.Webhook {
+func rolloutWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
 		"/validate-rollouts-kruise-io-batchrelease":          webhookserver.Validating(scheme, rules(validation.ValidateBatchRelease)),
 		"/validate-rollouts-kruise-io-v1alpha1-batchrelease": webhookserver.Validating(scheme, rules(validation.ValidateOldBatchRelease)),

@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +37,7 @@ import (
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-persistentpodstate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=persistentpodstates,verbs=create;update,versions=v1beta1,name=vpersistentpodstate.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-podprobemarker,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=apps.kruise.io,resources=podprobemarkers,verbs=create;update,versions=v1alpha1,name=vpodprobemarker.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 
-func operationWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.Webhook {
+func operationWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
 		"/mutate-apps-kruise-io-containerrecreaterequest":          webhookserver.Completing(scheme, f.completeRequest),
 		"/mutate-apps-kruise-io-v1alpha1-containerrecreaterequest": webhookserver.Completing(scheme, f.completeOldRequest),
@@ -54,10 +54,10 @@ func operationWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.We
 			appsv1alpha1.DefaultImagePullJob(obj)
 		}),
 		"/mutate-apps-kruise-io-nodeimage": webhookserver.Defaulting(scheme, func(_, obj *appsv1beta1.NodeImage) {
-			appsv1beta1.DefaultNodeImage(obj, metav1.NewTime(f.clock.Now()))
+			appsv1beta1.DefaultNodeImage(obj, metav1.NewTime(f.Clock.Now()))
 		}),
 		"/mutate-apps-kruise-io-v1alpha1-nodeimage": webhookserver.Defaulting(scheme, func(_, obj *appsv1alpha1.NodeImage) {
-			appsv1alpha1.DefaultNodeImage(obj, metav1.NewTime(f.clock.Now()))
+			appsv1alpha1.DefaultNodeImage(obj, metav1.NewTime(f.Clock.Now()))
 		}),
 		"/validate-apps-kruise-io-containerrecreaterequest":          webhookserver.Validating(scheme, rules(validation.ValidateContainerRecreateRequest)),
 		"/validate-apps-kruise-io-v1alpha1-containerrecreaterequest": webhookserver.Validating(scheme, rules(validation.ValidateOldContainerRecreateRequest)),

@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package kindadmission
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-sidecarset,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=sidecarsets,verbs=create;update,versions=v1beta1,name=vsidecarset.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 // +kubebuilder:webhook:path=/validate-apps-kruise-io-v1alpha1-sidecarset,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Exact,groups=apps.kruise.io,resources=sidecarsets,verbs=create;update,versions=v1alpha1,name=vsidecarset-v1alpha1.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 
-func sidecarWebhooks(scheme *runtime.Scheme, f facts) map[string]*admission.Webhook {
+func sidecarWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
 		"/mutate-apps-kruise-io-v1alpha1-configmapset": webhookserver.Defaulting(scheme, func(_, obj *appsv1alpha1.ConfigMapSet) {
 			appsv1alpha1.DefaultConfigMapSet(obj, appsv1alpha1.ReloadSidecarConfigMapRef{

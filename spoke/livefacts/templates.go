@@ -1,7 +1,7 @@
 // Copyright The Flotilla Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package setup
+package livefacts
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-// templates reads the pod and claim templates of a workload; nothing where there is none, or of no known kind.
-func (f facts) templates(ctx context.Context, namespace string, ref *appsv1beta1.TargetReference) (*corev1.PodTemplateSpec, []corev1.PersistentVolumeClaim, error) {
+// Templates reads the pod and claim templates of a workload; nothing where there is none, or of no known kind.
+func (f Facts) Templates(ctx context.Context, namespace string, ref *appsv1beta1.TargetReference) (*corev1.PodTemplateSpec, []corev1.PersistentVolumeClaim, error) {
 	var workload client.Object
 	switch schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
