@@ -71,7 +71,8 @@ const (
 const (
 	on, off = true, false
 
-	nodeSetup, hubSetup, spokeSetup = "nodeagent/setup", "hub/setup", "spoke/setup"
+	nodeSetup, spokeSetup = "nodeagent/setup", "spoke/setup"
+	admission             = "internal/kindadmission" // of hub and spoke
 )
 
 // Gates returns all gates, by name. docs/feature-gates.md shows them; tests keep the readers and the page true.
@@ -82,7 +83,7 @@ func Gates() []Info {
 		{CloneSetShortHash, off, Alpha, from(spokeSetup), "the revision label of CloneSets' pods is the short hash instead of the revision's name"},
 		{DaemonSetPruneIneligibleNodes, off, Alpha, nil, "pods on nodes that a DaemonSet no longer wants do not count as unavailable"},
 		{DaemonWatchingPod, on, Beta, from(nodeSetup), "the node agent watches the pods of its node and reports their containers"},
-		{DefaultHostNetworkHostPortsInPodTemplates, off, Alpha, from(hubSetup, spokeSetup), "host ports of templates with `hostNetwork` are filled in at admission"},
+		{DefaultHostNetworkHostPortsInPodTemplates, off, Alpha, from(admission), "host ports of templates with `hostNetwork` are filled in at admission"},
 		{DeletionProtectionForCRDCascadingGate, off, Alpha, nil, "deletion protection `Cascading` of CRDs"},
 		{EnableExternalCerts, off, Alpha, nil, "certificates of the webhooks come from somebody else, and nothing is patched"},
 		{EnablePodProbeMarkerOnServerless, off, Alpha, nil, "PodProbeMarkers work for pods without a node agent"},
@@ -108,12 +109,12 @@ func Gates() []Info {
 		{RecreatePodWhenChangeVCTInCloneSetGate, off, Alpha, from(spokeSetup), "changed claim templates of a CloneSet forbid the update in place"},
 		{ResourceDistributionGate, off, Beta, nil, "ResourceDistributions are admitted"},
 		{ResourcesDeletionProtection, off, Beta, nil, "label `policy.kruise.io/delete-protection` holds"},
-		{SidecarSetPatchPodMetadataDefaultsAllowed, off, Alpha, from(spokeSetup), "`patchPodMetadata` of SidecarSets is accepted where no white list speaks of it"},
+		{SidecarSetPatchPodMetadataDefaultsAllowed, off, Alpha, from(admission), "`patchPodMetadata` of SidecarSets is accepted where no white list speaks of it"},
 		{SidecarTerminator, off, Alpha, nil, "sidecars of a job end when its main containers have"},
-		{StatefulSetAutoDeletePVC, on, Beta, from(spokeSetup), "`persistentVolumeClaimRetentionPolicy` of StatefulSets is filled in at admission"},
-		{StatefulSetAutoResizePVCGate, off, Alpha, from(spokeSetup), "`volumeClaimUpdateStrategy` of StatefulSets is filled in and validated at admission"},
+		{StatefulSetAutoDeletePVC, on, Beta, from(admission), "`persistentVolumeClaimRetentionPolicy` of StatefulSets is filled in at admission"},
+		{StatefulSetAutoResizePVCGate, off, Alpha, from(admission), "`volumeClaimUpdateStrategy` of StatefulSets is filled in and validated at admission"},
 		{StatefulSetStartOrdinal, off, Alpha, nil, "`ordinals.start` of StatefulSets"},
-		{TemplateNoDefaults, off, Alpha, from(hubSetup, spokeSetup), "pod templates are not filled in at admission"},
+		{TemplateNoDefaults, off, Alpha, from(admission), "pod templates are not filled in at admission"},
 		{WorkloadSpread, on, Beta, nil, "WorkloadSpreads are admitted"},
 	}
 }
