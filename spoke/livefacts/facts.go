@@ -19,8 +19,9 @@ import (
 //
 // +kubebuilder:rbac:groups="",resources=pods;nodes;namespaces,verbs=get
 // +kubebuilder:rbac:groups=apps,namespace=flotilla-system,resources=controllerrevisions,verbs=list
-// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets;statefulsets,verbs=get
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets;sidecarsets,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=get
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;sidecarsets,verbs=get
+// +kubebuilder:rbac:groups=apps;apps.kruise.io,resources=statefulsets,verbs=get
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get
 // +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=list
 
