@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,8 +57,19 @@ func answer(scheme *runtime.Scheme, request *apiextensionsv1.ConversionRequest) 
 	return response
 }
 
-// Object converts an object in JSON to another version of its group, given as group/version.
-func Object(scheme *runtime.Scheme, raw []byte, version string) ([]byte, error) {
+// Object converts an object in JSON to another version of its group, given as group/version. A conversion that
+// panics is an error of that object.
+func Object(scheme *runtime.Scheme, raw []byte, version string) (converted []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			logf.Log.WithName("conversion").Error(nil, "panic", "desired", version, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("converting to %s: panic: %v", version, p)
+		}
+	}()
+	return toVersion(scheme, raw, version)
+}
+
+func toVersion(scheme *runtime.Scheme, raw []byte, version string) ([]byte, error) {
 	from := map[string]any{}
 	if err := utiljson.Unmarshal(raw, &from); err != nil {
 		return nil, fmt.Errorf("reading the object: %w", err)

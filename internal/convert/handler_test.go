@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -140,5 +141,22 @@ func TestHandlerNamesWhatItCannotConvert(t *testing.T) {
 	response := review(t, `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"a"}}`, "apps.kruise.io/v9")
 	if response.Result.Status != "Failure" || !strings.Contains(response.Result.Message, "v9") {
 		t.Errorf("answer %+v", response.Result)
+	}
+}
+
+func TestObjectTakesAPanicForAnError(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1alpha1.AddToScheme, appsv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := scheme.AddConversionFunc((*appsv1alpha1.CloneSet)(nil), (*appsv1beta1.CloneSet)(nil), func(any, any, conversion.Scope) error { panic("at the disco") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Object(scheme, []byte(`{"apiVersion":"apps.kruise.io/v1alpha1","kind":"CloneSet"}`), "apps.kruise.io/v1beta1")
+	if err == nil || !strings.Contains(err.Error(), "panic: at the disco") {
+		t.Errorf("got %v", err)
 	}
 }
