@@ -73,7 +73,10 @@ func (b *built) manager(ctx context.Context, plane, program string, args []strin
 		Fingerprint: b.prints[program],
 		Ready:       process.HTTPReady("http://"+health+"/readyz", nil),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return b.answered(ctx, plane)
 }
 
 // prepare applies the manifests of a kustomize base to a plane.
