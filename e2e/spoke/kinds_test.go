@@ -110,10 +110,7 @@ func (k kind) lives(ctx context.Context, ns, version string) {
 	sent := k.minimal(ns, version)
 	text, err := json.Marshal(sent)
 	Expect(err).NotTo(HaveOccurred())
-	// A spoke that has just started has told the API server whom to trust, which takes it a moment to hear.
-	Eventually(ctx, func() (string, error) {
-		return member.Kubectl(ctx, string(text), "-n", ns, "create", "-f", "-")
-	}).WithTimeout(10 * time.Second).Should(ContainSubstring("created"))
+	k.run(ctx, ns, string(text), "create", "-f", "-")
 	k.holds(ctx, sent, func(obj *unstructured.Unstructured) {
 		for field := range sent.Object["spec"].(map[string]any) {
 			if obj.GetAPIVersion() == sent.GetAPIVersion() {
