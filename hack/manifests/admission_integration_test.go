@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -51,11 +52,14 @@ func TestEveryKindIsAdmitted(t *testing.T) {
 	}
 }
 
-// serve runs a component on a new API server, to which its manifests are applied, until the test ends.
-func serve(t *testing.T, component string) client.Client {
+// serve runs a component on a new API server, to which its manifests are applied, until the test ends. The server
+// takes objects by the returned client, and warns by the returned list.
+func serve(t *testing.T, component string) (client.Client, *heard) {
 	t.Helper()
-	server := testkit.Start(t)
-	admin, err := client.New(server.Config, client.Options{})
+	server, warnings := testkit.Start(t), &heard{}
+	cfg := rest.CopyConfig(server.Config)
+	cfg.WarningHandler = warnings
+	admin, err := client.New(cfg, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +77,12 @@ func serve(t *testing.T, component string) client.Client {
 	if err != nil {
 		t.Fatalf("the %s does not serve: %v", component, err)
 	}
-	return admin
+	return admin, warnings
 }
 
 func admitsEveryKind(t *testing.T, component string) {
 	t.Helper()
-	admin := serve(t, component)
+	admin, warnings := serve(t, component)
 	needed(t, admin)
 	refused := map[string]bool{}
 	for _, file := range files(t) {
@@ -98,6 +102,8 @@ func admitsEveryKind(t *testing.T, component string) {
 	if !refused["PodUnavailableBudget"] || !refused["SidecarSet"] { // their schemas require nothing
 		t.Errorf("refused are only %v", refused)
 	}
+	t.Run("warnings", func(t *testing.T) { warnsOfUnknownFields(t, admin, warnings) })
+	t.Run("values", func(t *testing.T) { namesSupportedValues(t, admin, warnings) })
 }
 
 func files(t *testing.T) []string {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
@@ -24,20 +25,20 @@ type placementRules struct {
 	dividers   *dividers
 }
 
-func (r placementRules) check(ctx context.Context, old, obj *fleetv1alpha1.FleetPlacement) (field.ErrorList, error) {
+func (r placementRules) check(ctx context.Context, old, obj *fleetv1alpha1.FleetPlacement) (admission.Warnings, field.ErrorList, error) {
 	list := validation.ValidateFleetPlacement(old, obj)
 	if len(list) == 0 && (old == nil || modeOf(old) != modeOf(obj)) {
 		more, err := r.notDividable(obj)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		list = append(list, more...)
 	}
 	if old != nil {
-		return list, nil
+		return nil, list, nil
 	}
 	taken, err := targetTaken(ctx, r.placements, obj)
-	return append(list, taken...), err
+	return nil, append(list, taken...), err
 }
 
 // notDividable refuses a target of a kind for which there is no divider.

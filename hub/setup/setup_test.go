@@ -164,7 +164,7 @@ func TestPlacementRules(t *testing.T) {
 		"stored without webhook": {&serves{}, config(divided), config(""), "", false},
 	} {
 		rules := placementRules{placements{}, &dividers{mapper: mapper, discovery: tc.asks, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}}
-		list, err := rules.check(context.Background(), tc.old, tc.obj)
+		_, list, err := rules.check(context.Background(), tc.old, tc.obj)
 		if (err != nil) != tc.unknown || (len(list) > 0) != (tc.want != "") {
 			t.Errorf("%s: %v, %v", name, list, err)
 			continue

@@ -45,8 +45,8 @@ func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts, placements
 	return out
 }
 
-func unitedDeployment(_ context.Context, old, obj *appsv1beta1.UnitedDeployment) (field.ErrorList, error) {
-	return append(validation.ValidateUnitedDeployment(old, obj), validation.ValidateUnitedDeploymentOnHub(old, obj)...), nil
+func unitedDeployment(_ context.Context, old, obj *appsv1beta1.UnitedDeployment) (admission.Warnings, field.ErrorList, error) {
+	return nil, append(validation.ValidateUnitedDeployment(old, obj), validation.ValidateUnitedDeploymentOnHub(old, obj)...), nil
 }
 
 // AddWebhooks adds the webhooks alone: it serves admission and conversion, and keeps the API server told of them.

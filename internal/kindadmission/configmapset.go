@@ -10,23 +10,25 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
 )
 
 // configMapSet checks a ConfigMapSet for itself, then its sidecar and its peers.
-func (f Facts) configMapSet(ctx context.Context, old, obj *appsv1alpha1.ConfigMapSet) (field.ErrorList, error) {
+func (f Facts) configMapSet(ctx context.Context, old, obj *appsv1alpha1.ConfigMapSet) (admission.Warnings, field.ErrorList, error) {
 	problems := validation.ValidateConfigMapSet(old, obj)
 	if len(problems) > 0 || (old != nil && equality.Semantic.DeepEqual(old.Spec, obj.Spec)) {
-		return problems, nil
+		return nil, problems, nil
 	}
-	if problems, err := f.reloadSidecar(ctx, obj); err != nil || len(problems) > 0 {
-		return problems, err
+	warnings, problems, err := f.reloadSidecar(ctx, obj)
+	if err != nil || len(problems) > 0 {
+		return warnings, problems, err
 	}
 	sets := appsv1alpha1.ConfigMapSetList{}
 	if err := f.List(ctx, &sets, client.InNamespace(obj.Namespace)); err != nil {
-		return nil, err
+		return warnings, nil, err
 	}
 	var peers []validation.ConfigMapSetPeer
 	for i := range sets.Items {
@@ -34,24 +36,25 @@ func (f Facts) configMapSet(ctx context.Context, old, obj *appsv1alpha1.ConfigMa
 			peers = append(peers, peerOf(&sets.Items[i]))
 		}
 	}
-	_, conflicts := validation.ConfigMapSetConflicts(peerOf(obj), peers)
+	more, conflicts := validation.ConfigMapSetConflicts(peerOf(obj), peers)
+	warnings = append(warnings, more...)
 	if len(conflicts) > 0 {
-		return nil, apierrors.NewConflict(appsv1alpha1.Resource("configmapsets"), obj.Name, conflicts.ToAggregate())
+		return warnings, nil, apierrors.NewConflict(appsv1alpha1.Resource("configmapsets"), obj.Name, conflicts.ToAggregate())
 	}
-	return nil, nil
+	return warnings, nil, nil
 }
 
 // reloadSidecar checks what a set takes its sidecar from.
-func (f Facts) reloadSidecar(ctx context.Context, obj *appsv1alpha1.ConfigMapSet) (field.ErrorList, error) {
+func (f Facts) reloadSidecar(ctx context.Context, obj *appsv1alpha1.ConfigMapSet) (admission.Warnings, field.ErrorList, error) {
 	if f.Member == nil || obj.Spec.ReloadSidecarConfig == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	source, err := f.Member.ReloadSidecar(ctx, obj)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, problems := validation.ValidateReloadSidecar(obj, source)
-	return problems, nil
+	warnings, problems := validation.ValidateReloadSidecar(obj, source)
+	return warnings, problems, nil
 }
 
 // peerOf names the sidecar that a set brings where the set itself says it.

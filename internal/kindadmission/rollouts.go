@@ -25,7 +25,7 @@ import (
 
 func rolloutWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
-		"/validate-rollouts-kruise-io-batchrelease":          webhookserver.Validating(scheme, rules(validation.ValidateBatchRelease)),
+		"/validate-rollouts-kruise-io-batchrelease":          webhookserver.Validating(scheme, warned(validation.UnsupportedInBatchRelease, rules(validation.ValidateBatchRelease))),
 		"/validate-rollouts-kruise-io-v1alpha1-batchrelease": webhookserver.Validating(scheme, rules(validation.ValidateOldBatchRelease)),
 		"/validate-rollouts-kruise-io-rollout": webhookserver.Validating(scheme, with(
 			func(ctx context.Context, obj *rolloutsv1beta1.Rollout) (validation.RolloutFacts, error) {

@@ -43,14 +43,14 @@ func sidecarWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webh
 			return hashSidecars(obj, obj.Spec.InitContainers, obj.Spec.Containers)
 		}),
 		"/validate-apps-kruise-io-v1alpha1-configmapset": webhookserver.Validating(scheme, f.configMapSet),
-		"/validate-apps-kruise-io-sidecarset": webhookserver.Validating(scheme, with(
+		"/validate-apps-kruise-io-sidecarset": webhookserver.Validating(scheme, warned(validation.UnsupportedInSidecarSet, with(
 			func(ctx context.Context, obj *appsv1beta1.SidecarSet) (*validation.SidecarSetFacts, error) {
 				return f.sidecarSet(ctx, obj.Name, &obj.Spec.InjectionStrategy, obj.Spec.PatchPodMetadata)
-			}, validation.ValidateSidecarSet)),
-		"/validate-apps-kruise-io-v1alpha1-sidecarset": webhookserver.Validating(scheme, with(
+			}, validation.ValidateSidecarSet))),
+		"/validate-apps-kruise-io-v1alpha1-sidecarset": webhookserver.Validating(scheme, warned(validation.UnsupportedInOldSidecarSet, with(
 			func(ctx context.Context, obj *appsv1alpha1.SidecarSet) (*validation.SidecarSetFacts, error) {
 				return f.sidecarSet(ctx, obj.Name, &obj.Spec.InjectionStrategy, obj.Spec.PatchPodMetadata)
-			}, validation.ValidateOldSidecarSet)),
+			}, validation.ValidateOldSidecarSet))),
 	}
 }
 

@@ -6,6 +6,8 @@ package kindadmission
 import (
 	"context"
 	"maps"
+	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,19 +33,35 @@ func Webhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 
 // rules wraps a pure validation.
 func rules[T client.Object](validate func(old, obj T) field.ErrorList) webhookserver.Rules[T] {
-	return func(_ context.Context, old, obj T) (field.ErrorList, error) { return validate(old, obj), nil }
+	return func(_ context.Context, old, obj T) (admission.Warnings, field.ErrorList, error) {
+		return nil, validate(old, obj), nil
+	}
 }
+
+// warned adds warnings of what an object says, unless it said so before.
+func warned[T client.Object](about func(obj T) []string, rules webhookserver.Rules[T]) webhookserver.Rules[T] {
+	return func(ctx context.Context, old, obj T) (admission.Warnings, field.ErrorList, error) {
+		warnings, problems, err := rules(ctx, old, obj)
+		more := about(obj)
+		if len(more) > 0 && !isNil(old) && slices.Equal(about(old), more) {
+			more = nil
+		}
+		return append(warnings, more...), problems, err
+	}
+}
+
+func isNil[T client.Object](obj T) bool { return reflect.ValueOf(obj).IsNil() }
 
 // with wraps a pure validation that needs facts besides the object.
 func with[T client.Object, F any](
 	read func(ctx context.Context, obj T) (F, error), validate func(old, obj T, facts F) field.ErrorList,
 ) webhookserver.Rules[T] {
-	return func(ctx context.Context, old, obj T) (field.ErrorList, error) {
+	return func(ctx context.Context, old, obj T) (admission.Warnings, field.ErrorList, error) {
 		facts, err := read(ctx, obj)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return validate(old, obj, facts), nil
+		return nil, validate(old, obj, facts), nil
 	}
 }
 

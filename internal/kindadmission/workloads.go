@@ -64,8 +64,8 @@ func workloadWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Web
 		"/mutate-apps-kruise-io-uniteddeployment": webhookserver.Defaulting(scheme, func(old, obj *appsv1beta1.UnitedDeployment) {
 			appsv1beta1.DefaultUnitedDeployment(obj, defaultOptions(old == nil || appsv1beta1.TemplatesChanged(&old.Spec.Template, &obj.Spec.Template)))
 		}),
-		"/validate-apps-kruise-io-advancedcronjob":    webhookserver.Validating(scheme, rules(validation.ValidateAdvancedCronJob)),
-		"/validate-apps-kruise-io-broadcastjob":       webhookserver.Validating(scheme, rules(validation.ValidateBroadcastJob)),
+		"/validate-apps-kruise-io-advancedcronjob":    webhookserver.Validating(scheme, warned(validation.UnsupportedInAdvancedCronJob, rules(validation.ValidateAdvancedCronJob))),
+		"/validate-apps-kruise-io-broadcastjob":       webhookserver.Validating(scheme, warned(validation.UnsupportedInBroadcastJob, rules(validation.ValidateBroadcastJob))),
 		"/validate-apps-kruise-io-cloneset":           webhookserver.Validating(scheme, rules(validation.ValidateCloneSet)),
 		"/validate-apps-kruise-io-v1alpha1-cloneset":  webhookserver.Validating(scheme, rules(validation.ValidateOldCloneSet)),
 		"/validate-apps-kruise-io-daemonset":          webhookserver.Validating(scheme, rules(validation.ValidateDaemonSet)),

@@ -50,11 +50,13 @@ func (d defaulter[T]) Default(ctx context.Context, obj T) error {
 	return d.fill(ctx, old, obj)
 }
 
-// Rules check an object when it is created or updated. old is nil at creation. An error means the check
-// itself could not be made. Deletions are not asked about: they must not wait for a webhook.
-type Rules[T client.Object] func(ctx context.Context, old, obj T) (field.ErrorList, error)
+// Rules check an object when it is created or updated. old is nil at creation. Warnings reach the user whether
+// the object is refused or not. An error means the check itself could not be made. Deletions are not asked about:
+// they must not wait for a webhook.
+type Rules[T client.Object] func(ctx context.Context, old, obj T) (admission.Warnings, field.ErrorList, error)
 
-// Validating is an admission webhook that refuses what the rules refuse, naming field and fix.
+// Validating is an admission webhook that refuses what the rules refuse, naming field and fix. Besides the rules'
+// own warnings it warns of fields that the type does not have.
 func Validating[T client.Object](scheme *runtime.Scheme, rules Rules[T]) *admission.Webhook {
 	return admission.WithValidator[T](scheme, validator[T]{scheme, rules})
 }
@@ -66,26 +68,27 @@ type validator[T client.Object] struct {
 
 func (v validator[T]) ValidateCreate(ctx context.Context, obj T) (admission.Warnings, error) {
 	var none T
-	return nil, v.check(ctx, none, obj)
+	return v.check(ctx, none, obj)
 }
 
 func (v validator[T]) ValidateUpdate(ctx context.Context, old, obj T) (admission.Warnings, error) {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil, nil // finalizers must come off whatever the spec says
 	}
-	return nil, v.check(ctx, old, obj)
+	return v.check(ctx, old, obj)
 }
 
 func (v validator[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
 
-func (v validator[T]) check(ctx context.Context, old, obj T) error {
-	problems, err := v.rules(ctx, old, obj)
+func (v validator[T]) check(ctx context.Context, old, obj T) (admission.Warnings, error) {
+	warnings, problems, err := v.rules(ctx, old, obj)
+	warnings = append(unknownFields(ctx, obj), warnings...)
 	if err != nil || len(problems) == 0 {
-		return err
+		return warnings, err
 	}
 	kinds, _, err := v.scheme.ObjectKinds(obj)
 	if err != nil {
-		return err
+		return warnings, err
 	}
-	return apierrors.NewInvalid(kinds[0].GroupKind(), obj.GetName(), problems)
+	return warnings, apierrors.NewInvalid(kinds[0].GroupKind(), obj.GetName(), problems)
 }

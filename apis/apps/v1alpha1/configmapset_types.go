@@ -120,7 +120,8 @@ type ReloadSidecarConfigMapRef struct {
 }
 
 // EffectPolicyType says how new content comes into effect. Compared without regard to case.
-// +kubebuilder:validation:Pattern=`^([rR][eE][sS][tT][aA][rR][tT]|[pP][oO][sS][tT][hH][oO][oO][kK]|[hH][oO][tT][uU][pP][dD][aA][tT][eE])?$`
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:XValidation:rule="self.lowerAscii() in ['', 'restart', 'posthook', 'hotupdate']",message="supported values: ReStart, PostHook, HotUpdate"
 type EffectPolicyType string
 
 const (
