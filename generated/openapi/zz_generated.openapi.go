@@ -1769,7 +1769,6 @@ func schema_flotilla_apis_apps_v1alpha1_ContainerProbeState(ref common.Reference
 						},
 					},
 				},
-				Required: []string{"name"},
 			},
 		},
 		Dependencies: []string{
@@ -1861,7 +1860,6 @@ func schema_flotilla_apis_apps_v1alpha1_ContainerRecreateRequestContainerRecreat
 						},
 					},
 				},
-				Required: []string{"name"},
 			},
 		},
 	}
@@ -3837,7 +3835,6 @@ func schema_flotilla_apis_apps_v1alpha1_PodProbeStatus(ref common.ReferenceCallb
 						},
 					},
 				},
-				Required: []string{"name", "namespace", "uid"},
 			},
 		},
 		Dependencies: []string{
@@ -7229,7 +7226,6 @@ func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerRecreate
 						},
 					},
 				},
-				Required: []string{"name"},
 			},
 		},
 	}
@@ -7274,7 +7270,6 @@ func schema_flotilla_apis_apps_v1beta1_ContainerRecreateRequestContainerStatus(r
 						},
 					},
 				},
-				Required: []string{"name"},
 			},
 		},
 	}
@@ -8902,7 +8897,6 @@ func schema_flotilla_apis_apps_v1beta1_ImageTagStatus(ref common.ReferenceCallba
 						},
 					},
 				},
-				Required: []string{"tag"},
 			},
 		},
 		Dependencies: []string{
@@ -14267,7 +14261,6 @@ func schema_flotilla_apis_fleet_v1alpha1_Trouble(ref common.ReferenceCallback) c
 						},
 					},
 				},
-				Required: []string{"reason"},
 			},
 		},
 	}

@@ -36,11 +36,12 @@ func fullOf(t *testing.T, plural, version string) *unstructured.Unstructured {
 }
 
 // try creates an object without storing it, and returns what the API server says.
-func try(t *testing.T, c client.Client, warnings *heard, object *unstructured.Unstructured) (error, []string) {
+func try(t *testing.T, c client.Client, warnings *heard, object *unstructured.Unstructured) ([]string, error) {
 	t.Helper()
 	*warnings = nil
 	strict := client.WithFieldValidation(client.NewDryRunClient(c), metav1.FieldValidationWarn)
-	return strict.Create(t.Context(), object), *warnings
+	err := strict.Create(t.Context(), object)
+	return *warnings, err
 }
 
 // warnsOfUnknownFields: who misspells a field where the schema keeps everything is told, and let in.
@@ -55,13 +56,13 @@ func warnsOfUnknownFields(t *testing.T, c client.Client, warnings *heard) {
 	} {
 		object := soundOf(t, w.plural, w.version)
 		set(t, object.Object, w.field, "x")
-		err, got := try(t, c, warnings, object)
+		got, err := try(t, c, warnings, object)
 		if want := `unknown field "` + w.field + `"`; err != nil || len(got) != 1 || got[0] != want {
 			t.Errorf("%s %s: %v, warned of %q, not of %q", w.plural, w.version, err, got, want)
 		}
 	}
 	object := soundOf(t, "clonesets", "v1beta1")
-	if err, got := try(t, c, warnings, object); err != nil || len(got) > 0 {
+	if got, err := try(t, c, warnings, object); err != nil || len(got) > 0 {
 		t.Errorf("%v, warned of %q", err, got)
 	}
 }
@@ -143,7 +144,7 @@ func namesSupportedValues(t *testing.T, c client.Client, warnings *heard) {
 		for version := range strings.FieldsSeq(v.versions) {
 			object := soundOf(t, v.plural, version)
 			set(t, object.Object, v.field, "Wrong")
-			err, warned := try(t, c, warnings, object)
+			warned, err := try(t, c, warnings, object)
 			said := strings.Join(warned, "\n")
 			if !v.warned && err != nil {
 				said = err.Error()
@@ -158,7 +159,7 @@ func namesSupportedValues(t *testing.T, c client.Client, warnings *heard) {
 var pathParts = regexp.MustCompile(`[^.\[\]]+|\[[^\]]+\]`)
 
 // set writes a value at a path like spec.containers[0].image; what is missing on the way is made.
-func set(t *testing.T, object map[string]any, path, value string) {
+func set(t *testing.T, object map[string]any, path string, value any) {
 	t.Helper()
 	parts := pathParts.FindAllString(path, -1)
 	var at any = object

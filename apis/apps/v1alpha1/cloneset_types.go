@@ -29,8 +29,10 @@ const (
 type CloneSetSpec struct {
 	// replicas is the number of pods wanted. Default 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 	// selector matches the pods of this set. Immutable; must match the template's labels.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {})",message="cannot be changed: make another CloneSet"
 	Selector *metav1.LabelSelector `json:"selector"`
 	// template of the pods.
 	// +kubebuilder:pruning:PreserveUnknownFields

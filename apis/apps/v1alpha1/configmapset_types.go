@@ -15,15 +15,18 @@ import (
 type ConfigMapSetSpec struct {
 	// selector matches the labels of pods in the namespace of the object. Its matchLabels must not be
 	// empty. Immutable.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {})",message="cannot be changed: make another ConfigMapSet"
 	Selector *metav1.LabelSelector `json:"selector"`
 	// data is the content: at least one key, as in a ConfigMap, none that starts with a dot. All revisions
 	// that are kept may have 900 KiB together.
+	// +kubebuilder:validation:MinProperties=1
 	Data map[string]string `json:"data"`
 	// customVersion names the content for people. One name is for one content.
 	// +optional
 	CustomVersion string `json:"customVersion,omitempty"`
 	// containers that get the content; at least one. A change reaches new pods only.
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	Containers []ConfigMapSetContainer `json:"containers"`
 	// reloadSidecarConfig says where the container comes from that unpacks the content. A change reaches
 	// new pods only. Default type custom with the spoke's default ConfigMap.
@@ -121,7 +124,7 @@ type ReloadSidecarConfigMapRef struct {
 
 // EffectPolicyType says how new content comes into effect. Compared without regard to case.
 // +kubebuilder:validation:MaxLength=32
-// +kubebuilder:validation:XValidation:rule="self.lowerAscii() in ['', 'restart', 'posthook', 'hotupdate']",message="supported values: ReStart, PostHook, HotUpdate"
+// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self.lowerAscii() in ['restart', 'posthook', 'hotupdate']",message="supported values: ReStart, PostHook, HotUpdate"
 type EffectPolicyType string
 
 const (

@@ -12,6 +12,7 @@ import (
 // ContainerRecreateRequestSpec says which containers of which pod to restart. Immutable.
 type ContainerRecreateRequestSpec struct {
 	// podName is the pod, in the namespace of the request.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: make another ContainerRecreateRequest"
 	PodName string `json:"podName"`
 	// containers to restart, each once, in this order where the strategy asks for order.
 	// +patchMergeKey=name
@@ -100,6 +101,7 @@ type ContainerRecreateRequestStatus struct {
 // ContainerRecreateRequestContainerRecreateState is how far one container is.
 type ContainerRecreateRequestContainerRecreateState struct {
 	// name of the container.
+	// +optional
 	Name string `json:"name"`
 	// phase of the container.
 	// +optional

@@ -15,6 +15,7 @@ import (
 // annotation daemonset.kruise.io/progressive-create-pod here.
 type DaemonSetSpec struct {
 	// selector matches the pods of this set. Immutable; must match the template's labels.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {})",message="cannot be changed: make another DaemonSet"
 	Selector *metav1.LabelSelector `json:"selector"`
 	// template of the pods; every node that fits it gets one. Stored as it is sent, without defaults.
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -25,6 +26,7 @@ type DaemonSetSpec struct {
 	UpdateStrategy appsv1beta1.DaemonSetUpdateStrategy `json:"updateStrategy,omitempty"`
 	// minReadySeconds is how long a pod is ready before it counts as available. Seconds, default 0.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 	// burstReplicas caps the pods created, and the pods deleted, in one pass. Percent of the nodes that
 	// should run a pod, rounded down. Default 250.
@@ -32,6 +34,7 @@ type DaemonSetSpec struct {
 	BurstReplicas *intstr.IntOrString `json:"burstReplicas,omitempty"`
 	// revisionHistoryLimit is how many superseded revisions are kept. Default 10.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 	// lifecycle hooks: preDelete only. inPlaceUpdate is refused, preNormal has no effect.
 	// +optional

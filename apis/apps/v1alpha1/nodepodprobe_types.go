@@ -56,10 +56,13 @@ type NodePodProbeStatus struct {
 // PodProbeStatus holds the results of one pod.
 type PodProbeStatus struct {
 	// name of the pod.
+	// +optional
 	Name string `json:"name"`
 	// namespace of the pod.
+	// +optional
 	Namespace string `json:"namespace"`
 	// uid of the pod.
+	// +optional
 	UID string `json:"uid"`
 	// probeStates, one for each probe with a result.
 	// +optional
@@ -71,6 +74,7 @@ type PodProbeStatus struct {
 // ContainerProbeState is the result of one probe.
 type ContainerProbeState struct {
 	// name is <PodProbeMarker>#<its probe>, or <pod>-<container> for a liveness probe.
+	// +optional
 	Name string `json:"name"`
 	// state is Succeeded, Failed or Unknown.
 	// +optional

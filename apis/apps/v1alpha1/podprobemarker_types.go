@@ -12,6 +12,7 @@ import (
 type PodProbeMarkerSpec struct {
 	// selector matches the labels of pods in the namespace of the object. Immutable; must select by
 	// something.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {})",message="cannot be changed: make another PodProbeMarker"
 	Selector *metav1.LabelSelector `json:"selector"`
 	// probes to run, each in one container of every matched pod. At least one.
 	// +patchMergeKey=name

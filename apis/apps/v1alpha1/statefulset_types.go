@@ -16,8 +16,10 @@ import (
 type StatefulSetSpec struct {
 	// replicas is the number of pods wanted. Default 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 	// selector matches the pods of this set. Immutable; must match the template's labels.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {})",message="cannot be changed: make another StatefulSet"
 	Selector *metav1.LabelSelector `json:"selector"`
 	// template of the pods.
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -30,9 +32,11 @@ type StatefulSetSpec struct {
 	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty"`
 	// serviceName is the headless service of the set. Immutable.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: make another StatefulSet"
 	ServiceName string `json:"serviceName,omitempty"`
 	// podManagementPolicy is OrderedReady (default) or Parallel. Immutable.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || (self in ['', 'OrderedReady'] && oldSelf in ['', 'OrderedReady'])",message="cannot be changed: make another StatefulSet"
 	PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy,omitempty"`
 	// updateStrategy says how pods get a new template.
 	// +optional

@@ -20,6 +20,7 @@ type AdvancedCronJobSpec struct {
 	TimeZone *string `json:"timeZone,omitempty"`
 	// startingDeadlineSeconds is how late a run may start. Seconds; unset means however late.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 	// concurrencyPolicy is Allow, Forbid or Replace. Default Allow; Replace with
 	// imageListPullJobTemplate, where Allow is refused.
@@ -30,9 +31,11 @@ type AdvancedCronJobSpec struct {
 	Paused *bool `json:"paused,omitempty"`
 	// successfulJobsHistoryLimit is how many jobs that ended well are kept. Default 3.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	SuccessfulJobsHistoryLimit *int32 `json:"successfulJobsHistoryLimit,omitempty"`
 	// failedJobsHistoryLimit is how many jobs that failed are kept. Default 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	FailedJobsHistoryLimit *int32 `json:"failedJobsHistoryLimit,omitempty"`
 	// template of the job that each run makes: exactly one of its fields is set.
 	Template CronJobTemplate `json:"template"`

@@ -11,6 +11,7 @@ import (
 // ContainerRecreateRequestSpec says which containers of which pod to restart. Immutable.
 type ContainerRecreateRequestSpec struct {
 	// podName is the pod, in the namespace of the request.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: make another ContainerRecreateRequest"
 	PodName string `json:"podName"`
 	// containers to restart, each once, in this order where the strategy asks for order.
 	// +patchMergeKey=name
@@ -151,6 +152,7 @@ type ContainerRecreateRequestStatus struct {
 // ContainerRecreateRequestContainerRecreateState is how far one container is.
 type ContainerRecreateRequestContainerRecreateState struct {
 	// name of the container.
+	// +optional
 	Name string `json:"name"`
 	// phase of the container.
 	// +optional
@@ -166,6 +168,7 @@ type ContainerRecreateRequestContainerRecreateState struct {
 // ContainerRecreateRequestContainerStatus is the new instance of one container.
 type ContainerRecreateRequestContainerStatus struct {
 	// name of the container.
+	// +optional
 	Name string `json:"name"`
 	// ready says whether it is ready.
 	// +optional

@@ -126,6 +126,7 @@ const (
 // ImageTagStatus is the state of one tag.
 type ImageTagStatus struct {
 	// tag, or digest with its algorithm.
+	// +optional
 	Tag string `json:"tag"`
 	// phase is Waiting, Pulling, Succeeded or Failed.
 	// +optional

@@ -14,8 +14,10 @@ import (
 type StatefulSetSpec struct {
 	// replicas is the number of pods wanted. Default 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 	// selector matches the pods of this set. Immutable.
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) ? self.matchLabels : {}) == (has(oldSelf.matchLabels) ? oldSelf.matchLabels : {})",message="cannot be changed: make another StatefulSet"
 	Selector *metav1.LabelSelector `json:"selector"`
 	// template of the pods.
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -31,9 +33,11 @@ type StatefulSetSpec struct {
 	VolumeClaimUpdateStrategy VolumeClaimUpdateStrategy `json:"volumeClaimUpdateStrategy,omitempty"`
 	// serviceName is the headless service of the set. Immutable.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: make another StatefulSet"
 	ServiceName string `json:"serviceName,omitempty"`
 	// podManagementPolicy is OrderedReady (default) or Parallel. Immutable.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || (self in ['', 'OrderedReady'] && oldSelf in ['', 'OrderedReady'])",message="cannot be changed: make another StatefulSet"
 	PodManagementPolicy appsv1.PodManagementPolicyType `json:"podManagementPolicy,omitempty"`
 	// updateStrategy says how pods get a new template.
 	// +optional
@@ -89,6 +93,7 @@ type StatefulSetUpdateStrategy struct {
 type RollingUpdateStatefulSetStrategy struct {
 	// partition is how many pods stay at the current revision. Default 0.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Partition *int32 `json:"partition,omitempty"`
 	// maxUnavailable is how many pods may be unavailable. Percent rounded down, at least 1. Default 1.
 	// +optional
@@ -107,6 +112,8 @@ type RollingUpdateStatefulSetStrategy struct {
 	InPlaceUpdateStrategy *InPlaceUpdateStrategy `json:"inPlaceUpdateStrategy,omitempty"`
 	// minReadySeconds is how long a pod is ready before it counts as available. 0 to 300, default 0.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=300
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 }
 
@@ -148,6 +155,7 @@ type StatefulSetPersistentVolumeClaimRetentionPolicy struct {
 type StatefulSetOrdinals struct {
 	// start is the first ordinal. Default 0.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Start int32 `json:"start,omitempty"`
 }
 

@@ -34,6 +34,7 @@ const (
 type UnitedDeploymentSpec struct {
 	// replicas is the number of pods over all subsets. Default 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 	// selector matches the pods of all subsets.
 	Selector *metav1.LabelSelector `json:"selector"`

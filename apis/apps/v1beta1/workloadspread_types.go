@@ -25,6 +25,7 @@ type WorkloadSpreadSpec struct {
 }
 
 // TargetReference names an object of the same namespace.
+// +kubebuilder:validation:XValidation:rule="self.kind == oldSelf.kind && self.name == oldSelf.name",message="kind and name cannot be changed: make another object"
 type TargetReference struct {
 	// apiVersion is the group and version of the object.
 	APIVersion string `json:"apiVersion"`
@@ -75,6 +76,7 @@ type AdaptiveWorkloadSpreadStrategy struct {
 	// subset avoided for five minutes. Seconds; unset or 0 means for ever. With n subsets at most
 	// 295/(n-1), with one subset 2147483647.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	RescheduleCriticalSeconds *int32 `json:"rescheduleCriticalSeconds,omitempty"`
 }
 

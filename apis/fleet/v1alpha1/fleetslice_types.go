@@ -191,7 +191,7 @@ type SubsetCounters struct {
 // Trouble is one reason why pods are not ready.
 type Trouble struct {
 	// reason in one word.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason"`
 	// message for people.

@@ -122,6 +122,7 @@ type CanaryStep struct {
 type RolloutPause struct {
 	// duration of the pause. Seconds; unset waits for a person, 0 goes on at once.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Duration *int32 `json:"duration,omitempty"`
 }
 

@@ -12,6 +12,7 @@ type TrafficRoutingRef struct {
 	// 0 does not wait.
 	// +optional
 	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
 	// ingress is an Ingress that leads to the Service.
 	// +optional
