@@ -4,6 +4,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -43,6 +44,9 @@ type Options struct {
 	MetricsAddr, HealthAddr string
 	// LeaderElect makes only one replica act. Webhooks run on all.
 	LeaderElect bool
+	// LeaderElectionID and LeaderElectionNamespace name the Lease that the acting replica holds; empty:
+	// Component and Namespace. Whoever holds it keeps others from acting, another program as well.
+	LeaderElectionID, LeaderElectionNamespace string
 	// QPS and Burst bound the requests a second to the API server.
 	QPS   float32
 	Burst int
@@ -67,6 +71,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", o.MetricsAddr, "address of the metrics endpoint; 0 turns it off")
 	fs.StringVar(&o.HealthAddr, "health-probe-addr", o.HealthAddr, "address of /healthz and /readyz; 0 turns it off")
 	fs.BoolVar(&o.LeaderElect, "enable-leader-election", o.LeaderElect, "let only one replica act at a time")
+	fs.StringVar(&o.LeaderElectionID, "leader-election-id", o.LeaderElectionID, "name of the Lease that the acting replica holds; empty: "+o.Component)
+	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "namespace of that Lease; empty: that of --namespace")
 	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average")
 	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most")
 	o.gates = features.AddFlag(fs)
@@ -132,8 +138,8 @@ func (o *Options) Manager(cfg *rest.Config, scheme *runtime.Scheme, server webho
 		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: ptr.To(true)}},
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              o.Component,
-		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionID:              cmp.Or(o.LeaderElectionID, o.Component),
+		LeaderElectionNamespace:       cmp.Or(o.LeaderElectionNamespace, o.Namespace),
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
 		HealthProbeBindAddress:        o.HealthAddr,
