@@ -137,7 +137,13 @@ func run(t *testing.T, server *testkit.Server, component string) string {
 	base.Namespace, base.MetricsAddr, base.HealthAddr = namespace, "0", "0"
 	hooks := webhookserver.NewOptions(base.Component, namespace)
 	hooks.Host, hooks.Port = "127.0.0.1", address.Port
-	cfg := server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-"+component)
+	start(t, component, base, hooks, server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-"+component))
+	return address.String()
+}
+
+// start starts a component that runs until the test ends.
+func start(t *testing.T, component string, base *bootstrap.Options, hooks *webhookserver.Options, cfg *rest.Config) {
+	t.Helper()
 	mgr, err := base.Manager(cfg, served[component].scheme(), hooks.Server(), hooks.ByObject())
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +160,6 @@ func run(t *testing.T, server *testkit.Server, component string) string {
 			t.Error(err)
 		}
 	})
-	return address.String()
 }
 
 // needed makes what some objects speak of.

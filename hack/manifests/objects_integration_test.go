@@ -122,7 +122,13 @@ func awaitServed(t *testing.T, c client.Client, crd *apiextensionsv1.CustomResou
 // objectsOf reads the objects of a kind as its users write them.
 func objectsOf(t *testing.T, plural string) []*unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "objects", plural+".yaml"))
+	return objectsIn(t, filepath.Join("objects", plural))
+}
+
+// objectsIn reads the objects of a file under testdata.
+func objectsIn(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

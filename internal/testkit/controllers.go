@@ -15,14 +15,9 @@ import (
 // (statefulset-controller), as an administrator, until the test ends.
 func (s *Server) StartControllers(t TB, names ...string) {
 	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "kubeconfig")
-	if err := os.WriteFile(file, s.env.KubeConfig, 0o600); err != nil {
-		t.Fatalf("writing the controllers' kubeconfig: %v", err)
-	}
 	cmd := exec.Command(Program("kube-controller-manager"),
-		"--kubeconfig="+file, "--controllers="+strings.Join(names, ","), "--leader-elect=false", "--secure-port=0")
-	log, err := os.Create(filepath.Join(dir, "log"))
+		"--kubeconfig="+s.Kubeconfig(t), "--controllers="+strings.Join(names, ","), "--leader-elect=false", "--secure-port=0")
+	log, err := os.Create(filepath.Join(t.TempDir(), "controllers.log"))
 	if err != nil {
 		t.Fatalf("making the controllers' log: %v", err)
 	}
@@ -35,4 +30,14 @@ func (s *Server) StartControllers(t TB, names ...string) {
 		_ = cmd.Wait() // says that it was told to end
 		_ = log.Close()
 	})
+}
+
+// Kubeconfig writes a file with an administrator's access, for programs, and returns its path.
+func (s *Server) Kubeconfig(t TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, s.env.KubeConfig, 0o600); err != nil {
+		t.Fatalf("writing a kubeconfig: %v", err)
+	}
+	return file
 }

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Copyright The Flotilla Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Puts Flotilla's spoke in the place of OpenKruise 1.9's manager in one cluster, and back. docs/from-openkruise.md
+# says what happens at each step. Every command can be given again: what is done already is left alone. Nothing here
+# deletes a CRD, an object of a user, or a namespace.
+
+set -euo pipefail
+
+usage() {
+  cat >&2 <<END
+usage: $0 [--yes] [-n NAMESPACE] [-k DIR] [-s DIR] check|switch|back|remove
+  check   say what there is, and what will not be acted on
+  switch  let the spoke act in the place of OpenKruise's manager
+  back    let OpenKruise's manager act again
+  remove  delete what is left of OpenKruise's own programs; there is no way back after it
+  --yes   do it; without it, switch, back and remove only print their commands
+  -n      namespace of OpenKruise (kruise-system)
+  -k      kustomization to apply (kustomize/overlays/from-openkruise)
+  -s      where OpenKruise's webhook configurations are kept for the way back (./openkruise-saved)
+The cluster is that of the current kubeconfig; \$KUBECTL is the kubectl to use.
+END
+  exit 2
+}
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+yes='' namespace=kruise-system dir=$root/kustomize/overlays/from-openkruise saved=openkruise-saved command=''
+while (($#)); do
+  case $1 in
+    --yes) yes=1 ;;
+    -n | -k | -s)
+      (($# > 1)) || usage
+      case $1 in -n) namespace=$2 ;; -k) dir=$2 ;; -s) saved=$2 ;; esac
+      shift ;;
+    check | switch | back | remove) command=$1 ;;
+    *) usage ;;
+  esac
+  shift
+done
+[[ $command ]] || usage
+
+k() { "${KUBECTL:-kubectl}" "$@"; }
+ns() { k -n "$namespace" "$@"; }
+# run prints a command, and gives it with --yes.
+run() {
+  local shown="$* "
+  shown=${shown/#ns /kubectl -n $namespace }
+  echo "+ ${shown/#k /kubectl }"
+  [[ ! $yes ]] || "$@"
+}
+manager=kruise-controller-manager
+configurations=(mutatingwebhookconfiguration/kruise-mutating-webhook-configuration validatingwebhookconfiguration/kruise-validating-webhook-configuration)
+# acted_on are the kinds that the spoke has a controller for.
+acted_on=' clonesets.apps.kruise.io uniteddeployments.apps.kruise.io '
+
+check() {
+  ns get deployment "$manager" -o 'jsonpath=OpenKruise: {.spec.replicas} replicas of {.spec.template.spec.containers[0].image}{"\n"}' ||
+    { echo "there is no $manager in $namespace: is OpenKruise in another namespace (-n)?" >&2; exit 1; }
+  local crd
+  [[ $(k get crd clonesets.apps.kruise.io -o 'jsonpath={.spec.versions[?(@.storage==true)].name}') == v1beta1 ]] ||
+    { echo 'CloneSets are not stored as v1beta1: bring OpenKruise to 1.9 first' >&2; exit 1; }
+  for crd in $(k get crd -o name | sed -nE 's#.*/(.*[.](apps|policy)[.]kruise[.]io)$#\1#p'); do
+    [[ $acted_on != *" $crd "* ]] || continue
+    local count
+    count=$(k get "$crd" -A -o name | wc -l)
+    ((count == 0)) || echo "$count $crd stay as they are: nothing acts on them after the switch"
+  done
+}
+
+# save keeps a webhook configuration, without what the API server gave it.
+save() {
+  local file=$saved/${1##*/}.yaml
+  k get "$1" -o name >/dev/null 2>&1 || return 0
+  run mkdir -p "$saved"
+  echo "+ keep $1 in $file"
+  [[ ! $yes ]] || k get "$1" -o json |
+    k patch --local -f - --type=json -o yaml -p '[
+      {"op": "remove", "path": "/metadata/resourceVersion"}, {"op": "remove", "path": "/metadata/uid"},
+      {"op": "remove", "path": "/metadata/creationTimestamp"}, {"op": "remove", "path": "/metadata/generation"}]' >"$file"
+}
+
+apply() { run k apply --server-side --force-conflicts --field-manager=flotilla-install -k "$dir" "$@"; }
+
+gone() {
+  local labels
+  labels=$(ns get deployment "$1" -o 'go-template={{range $k, $v := .spec.selector.matchLabels}}{{$k}}={{$v}},{{end}}')
+  run ns wait --for=delete pod -l "${labels%,}" --timeout=2m
+}
+
+switch() {
+  check
+  # The spoke runs, serves and waits for the Lease, while OpenKruise works on.
+  apply -l 'internal.kruise.io/apply!=last'
+  run ns rollout status deployment/flotilla-spoke --timeout=5m
+  # From here to the end it must go fast: the way is short on purpose.
+  local each
+  for each in "${configurations[@]}"; do
+    save "$each"
+    run k delete "$each" --ignore-not-found
+  done
+  run ns scale deployment "$manager" --replicas=0
+  apply
+  gone "$manager"
+  [[ ! $yes ]] || acts
+}
+
+# acts waits until another than OpenKruise's manager holds the Lease: 15 s where that did not give it back.
+acts() {
+  local holder
+  for _ in {1..60}; do
+    holder=$(ns get lease kruise-manager -o 'jsonpath={.spec.holderIdentity}')
+    [[ $holder && $holder != "$manager"-* ]] && echo "$holder acts" && return
+    sleep 1
+  done
+  echo "nobody took the Lease kruise-manager over from '$holder'" >&2
+  return 1
+}
+
+back() {
+  run ns scale deployment flotilla-spoke --replicas=0
+  gone flotilla-spoke
+  run k delete mutatingwebhookconfiguration,validatingwebhookconfiguration flotilla-spoke --ignore-not-found
+  local each
+  for each in "${configurations[@]}"; do
+    run k apply --server-side --force-conflicts -f "$saved/${each##*/}.yaml"
+  done
+  run ns scale deployment "$manager" --replicas=2
+  run ns rollout status "deployment/$manager" --timeout=5m
+}
+
+remove() {
+  [[ $(ns get deployment "$manager" -o 'jsonpath={.spec.replicas}' --ignore-not-found) =~ ^0?$ ]] ||
+    { echo "$manager still runs: switch first" >&2; exit 1; }
+  run ns delete --ignore-not-found daemonset/kruise-daemon "deployment/$manager" service/kruise-webhook-service secret/kruise-webhook-certs
+  echo 'left are roles and accounts, which you may delete by name:'
+  k get clusterrole,clusterrolebinding -o name | grep kruise- | grep -v flotilla || true
+  ns get role,rolebinding,serviceaccount -o name | grep kruise- | grep -v flotilla || true
+}
+
+"$command"
+[[ $yes || $command == check ]] || echo 'nothing was done: give it again with --yes'

@@ -1,0 +1,273 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build integration
+
+package manifests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/bootstrap"
+	"github.com/flotilla-sh/flotilla/internal/convert"
+	"github.com/flotilla-sh/flotilla/internal/testkit"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+)
+
+// atRest is for how long nothing may be written once all is settled.
+const atRest = 3 * time.Second
+
+// TestDropIn: a cluster that OpenKruise runs is switched by hack/from-openkruise.sh. Every object reads as before
+// in every version, and nothing of any workload is written: no pod, no claim, no revision, no status. Then an
+// image is changed, and pods are updated in place.
+func TestDropIn(t *testing.T) {
+	o := startOpenKruise(t)
+	o.storeObjects(t)
+	o.storeAsBefore(t, "old")
+	o.sameRevisions(t)
+	before := o.picture(t)
+	began := time.Now()
+	o.switchOver(t)
+	o.settle(t)
+	after := o.picture(t)
+	t.Run("objects read as before", func(t *testing.T) {
+		for _, problem := range lost(before, after) {
+			t.Error(problem)
+		}
+	})
+	t.Run("nothing is written", func(t *testing.T) {
+		// Two are in the middle of a rollout, and now tell what they wait for: that is all.
+		waiting := []string{"patch clonesets/status shop/inplace", "patch clonesets/status shop/middle"}
+		var got []string
+		for _, w := range o.writes(t, began) {
+			got = append(got, fmt.Sprintf("%s %s %s/%s", w.Verb, w.Resource, w.Namespace, w.Name))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(waiting, got); diff != "" {
+			t.Errorf("writes of the spoke (-want +got):\n%s", diff)
+		}
+		if diff := written(before, after, "CloneSet.apps.kruise.io shop/inplace", "CloneSet.apps.kruise.io shop/middle"); diff != "" {
+			t.Errorf("objects by the write they are of (-before +after):\n%s", diff)
+		}
+	})
+	t.Run("OpenKruise does not act", o.isSwitched)
+	t.Run("images change in place", o.updateInPlace)
+	t.Run("another revision would be seen", o.anotherRevision)
+	t.Run("the way back", o.backAgain)
+	t.Run("OpenKruise's own is removed", o.removeRest)
+}
+
+// writes are what the spoke has written since, but for the trust in its webhooks and what this test made it write.
+func (o *openKruise) writes(t *testing.T, since time.Time) []testkit.Write {
+	t.Helper()
+	return slices.DeleteFunc(o.server.Writes(t, "flotilla-spoke", since), func(w testkit.Write) bool {
+		switch w.Resource {
+		case "customresourcedefinitions", "mutatingwebhookconfigurations", "validatingwebhookconfigurations":
+			return true
+		case "secrets":
+			return w.Namespace == kruiseNamespace
+		}
+		return w.Namespace == "after"
+	})
+}
+
+// switchOver gives the command that docs/from-openkruise.md has, and plays the machine: where the Deployment of
+// the spoke appears, a spoke runs, with the arguments and the rights that it has there.
+func (o *openKruise) switchOver(t *testing.T) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().(*net.TCPAddr)
+	_ = listener.Close()
+	done := make(chan error, 1)
+	cmd := o.script(t, "-k", reachable(t, address), "switch")
+	output := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- cmd.Wait() }()
+	deployment := &appsv1.Deployment{}
+	o.await(t, "the Deployment of the spoke", func(ctx context.Context) error {
+		return o.admin.Get(ctx, client.ObjectKey{Namespace: kruiseNamespace, Name: "flotilla-spoke"}, deployment)
+	})
+	o.runSpoke(t, address, deployment.Spec.Template.Spec.Containers[0].Args)
+	deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: deployment.Generation, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2}
+	if err := o.admin.Status().Update(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	t.Log(output)
+	<-o.gone
+}
+
+// script is hack/from-openkruise.sh on this cluster.
+func (o *openKruise) script(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	if o.saved == "" {
+		o.saved, o.kubeconfig = t.TempDir(), o.server.Kubeconfig(t)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(testkit.Root(), "hack", "from-openkruise.sh"), append([]string{"--yes", "-s", o.saved}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "KUBECTL="+testkit.Program("kubectl"))
+	return cmd
+}
+
+// reachable is the overlay, with webhooks that are asked at an address, as no Service works here. It is without
+// CAs, as the overlay is.
+func reachable(t *testing.T, address net.Addr) string {
+	t.Helper()
+	base := url.URL{Scheme: "https", Host: address.String()}
+	var documents [][]byte
+	for _, obj := range build(t, filepath.Join(testkit.Root(), "kustomize", "overlays", "from-openkruise")) {
+		hooks, _, _ := unstructured.NestedSlice(obj.Object, "webhooks")
+		for _, hook := range hooks {
+			at, _, _ := unstructured.NestedMap(hook.(map[string]any), "clientConfig", "service")
+			if at["name"] != "flotilla-spoke-webhook" || at["namespace"] != kruiseNamespace {
+				t.Errorf("%s asks %v", obj.GetName(), at)
+			}
+			hook.(map[string]any)["clientConfig"] = map[string]any{"url": base.String() + at["path"].(string)}
+		}
+		if hooks != nil {
+			obj.Object["webhooks"] = hooks
+		}
+		if at, found, _ := unstructured.NestedMap(obj.Object, "spec", "conversion", "webhook", "clientConfig", "service"); found {
+			if at["name"] != "flotilla-spoke-webhook" || at["namespace"] != kruiseNamespace {
+				t.Errorf("%s asks %v", obj.GetName(), at)
+			}
+			_ = unstructured.SetNestedMap(obj.Object, map[string]any{"url": base.String() + convert.Path}, "spec", "conversion", "webhook", "clientConfig")
+		}
+		document, err := json.Marshal(obj.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, document)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{"all.yaml": bytes.Join(documents, []byte("\n---\n")), "kustomization.yaml": []byte("resources: [all.yaml]\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// runSpoke runs a spoke with these arguments until the test ends, with no right but those of its manifests.
+func (o *openKruise) runSpoke(t *testing.T, address *net.TCPAddr, args []string) {
+	t.Helper()
+	base := bootstrap.NewOptions("flotilla-spoke")
+	flags := pflag.NewFlagSet("spoke", pflag.ContinueOnError)
+	base.AddFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	base.Namespace, base.MetricsAddr, base.HealthAddr = kruiseNamespace, "0", "0"
+	hooks := webhookserver.NewOptions(base.Component, base.Namespace)
+	hooks.Host, hooks.Port = address.IP.String(), address.Port
+	cfg := o.server.UserFor(t, "system:serviceaccount:"+kruiseNamespace+":flotilla-spoke")
+	base.Tune(cfg)
+	start(t, "spoke", base, hooks, cfg)
+}
+
+// settle waits until every controller has looked at all there is and has nothing left to do, one of them has shown
+// that it acts, and nothing was written for a while.
+func (o *openKruise) settle(t *testing.T) {
+	t.Helper()
+	ensureNamespace(t, o.admin, "after")
+	labels := map[string]string{"app": "canary"}
+	canary := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: "after", Name: "canary"}, Spec: appsv1beta1.CloneSetSpec{
+		Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}},
+	}}
+	o.create(t, canary)
+	o.await(t, "a pod of a new CloneSet", func(ctx context.Context) error {
+		if err := o.admin.Get(ctx, client.ObjectKeyFromObject(canary), canary); err != nil {
+			return err
+		}
+		if canary.Status.Replicas != 1 {
+			return fmt.Errorf("status is %+v", canary.Status)
+		}
+		return nil
+	})
+	o.await(t, "controllers with nothing to do", func(context.Context) error {
+		for controller, kind := range map[string]string{"cloneset-controller": "CloneSet", "uniteddeployment": "UnitedDeployment"} {
+			all := len(o.list(t, appsv1beta1.SchemeGroupVersion.WithKind(kind)))
+			if done := sum(t, "controller_runtime_reconcile_total", "controller", controller); done < float64(all) {
+				return fmt.Errorf("%s made %v passes for %d objects", controller, done, all)
+			}
+		}
+		if busy := sum(t, "workqueue_depth", "", "") + sum(t, "controller_runtime_active_workers", "", ""); busy > 0 {
+			return fmt.Errorf("%v objects are worked on or wait", busy)
+		}
+		return nil
+	})
+	since := time.Now()
+	for time.Since(since) < atRest {
+		time.Sleep(atRest / 10)
+		for _, w := range o.server.Writes(t, "flotilla-spoke", since) {
+			t.Errorf("at rest: %s %s %s/%s", w.Verb, w.Resource, w.Namespace, w.Name)
+		}
+	}
+}
+
+// sum adds a metric of this process up, where a label has a value.
+func sum(t *testing.T, name, label, value string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out float64
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			counts := family.GetName() == name
+			for _, pair := range metric.GetLabel() {
+				counts = counts && (pair.GetName() != label || pair.GetValue() == value)
+			}
+			if counts {
+				out += metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return out
+}
+
+// await waits until what is asked for is there.
+func (o *openKruise) await(t *testing.T, what string, is func(context.Context) error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = is(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", what, last)
+	}
+}
