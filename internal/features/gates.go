@@ -104,7 +104,7 @@ func Gates() []Info {
 		{PodUnavailableBudgetUpdateGate, off, Alpha, nil, "PodUnavailableBudgets guard updates of pods"},
 		{PodWebhook, on, Beta, from(spokeSetup), "pods pass our webhooks: those of our workloads get readiness gate `KruisePodReady`"},
 		{PreDownloadImageForDaemonSetUpdate, off, Alpha, nil, "images of a DaemonSet's update are pulled beforehand"},
-		{PreDownloadImageForInPlaceUpdate, off, Alpha, nil, "images of an update in place are pulled beforehand"},
+		{PreDownloadImageForInPlaceUpdate, off, Alpha, from(spokeSetup), "ImagePullJobs are made for the images of an update in place, beforehand"},
 		{PreparingUpdateAsUpdate, off, Alpha, from(spokeSetup), "a PreparingUpdate pod of a CloneSet counts as updated for scaling"},
 		{RecreatePodWhenChangeVCTInCloneSetGate, off, Alpha, from(spokeSetup), "changed claim templates of a CloneSet forbid the update in place"},
 		{ResourceDistributionGate, off, Beta, nil, "ResourceDistributions are admitted"},

@@ -22,6 +22,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/steps"
 	"github.com/flotilla-sh/flotilla/spoke/inplace"
 	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
+	"github.com/flotilla-sh/flotilla/spoke/prepull"
 	"github.com/flotilla-sh/flotilla/spoke/revision"
 )
 
@@ -49,6 +50,9 @@ type Options struct {
 	// EnvFromMetadata restarts containers in place when metadata their env refers to changes. It
 	// needs the node agent.
 	EnvFromMetadata bool
+	// PreDownload has images pulled before pods are updated in place. The manager's cache must then have
+	// index ownership.ControllerUIDIndex on ImagePullJobs.
+	PreDownload bool
 	// Clock is the time; nil means the real one.
 	Clock clock.PassiveClock
 }
@@ -60,6 +64,7 @@ type Reconciler struct {
 	revisions *revision.Store
 	executor  *execute.Executor
 	events    events.Publisher
+	puller    *prepull.Puller
 	differs   differs
 	pace      *pace
 }
@@ -75,6 +80,7 @@ type differs struct{ plain, strict *inplace.Differ }
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=imagepulljobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch;update
 
@@ -107,6 +113,7 @@ func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.
 		Client: c, Live: live, FieldOwner: fieldOwner, Expectations: &execute.Expectations{}, Now: r.Clock.Now,
 		Lagged: lagged,
 	}
+	r.puller = &prepull.Puller{Client: c, Events: publisher, FieldOwner: fieldOwner}
 	r.differs = differs{
 		plain:  &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata}},
 		strict: &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata, CompareClaimTemplates: r.RecreateOnClaimChange}},
@@ -128,6 +135,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 		steps.Step{Name: "revision", Do: p.revision},
 		steps.Step{Name: "execute", Do: p.execute},
 		steps.Step{Name: "status", Do: p.status},
+		steps.Step{Name: "pull ahead", Do: p.prepull},
 		steps.Step{Name: "trim", Do: p.trimPodsToDelete},
 		steps.Step{Name: "history", Do: p.truncate},
 	)

@@ -99,7 +99,7 @@ func newManager(agent string) manager.Manager {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	ctx := context.Background()
-	for _, obj := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}} {
+	for _, obj := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1beta1.ImagePullJob{}} {
 		Expect(mgr.GetFieldIndexer().IndexField(ctx, obj, ownership.ControllerUIDIndex, ownership.IndexByController)).To(Succeed())
 	}
 	return mgr

@@ -5,11 +5,13 @@ package setup
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
@@ -68,7 +70,11 @@ func addFleet(mgr manager.Manager, namespace string, opts Options) error {
 var indexed = []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}}
 
 func addIndexes(indexer client.FieldIndexer) error {
-	for _, obj := range indexed {
+	objects := indexed
+	if features.Enabled(features.PreDownloadImageForInPlaceUpdate) {
+		objects = append(slices.Clone(indexed), &appsv1beta1.ImagePullJob{})
+	}
+	for _, obj := range objects {
 		if err := indexer.IndexField(context.Background(), obj, ownership.ControllerUIDIndex, ownership.IndexByController); err != nil {
 			return wrap("index", err)
 		}
@@ -84,5 +90,6 @@ func addCloneSet(mgr manager.Manager) error {
 		PreparingUpdateAsUpdate: features.Enabled(features.PreparingUpdateAsUpdate),
 		RecreateOnClaimChange:   features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
 		EnvFromMetadata:         features.Enabled(features.InPlaceUpdateEnvFromMetadata),
+		PreDownload:             features.Enabled(features.PreDownloadImageForInPlaceUpdate),
 	})
 }
