@@ -62,6 +62,16 @@ tool informer-gen --go-header-file $header --versioned-clientset-package $module
   --listers-package $module/generated/listers \
   --output-dir generated/informers --output-pkg $module/generated/informers "${types_pkgs[@]}"
 
+# The reference of the API, a page for each version of each group. Types that an older version has of the storage
+# version are on that one's page.
+mkdir -p generated/docs
+for dir in "${types[@]}"; do
+  group=$(cut -d/ -f2 <<<"$dir")
+  tool crd-ref-docs --config hack/apidocs/config.yaml --templates-dir hack/apidocs/templates --renderer markdown \
+    --template-value package=$module/apis/"$group"/v1beta1 --template-value page="$group"-v1beta1.md \
+    --log-level ERROR --source-path "$dir" --output-path "generated/docs/$group-${dir##*/}.md"
+done
+
 # The manifests. Components without markers so far have no folder. kustomize takes whole folders only from
 # elsewhere, so each folder lists what is in it.
 list_manifests() {
