@@ -53,8 +53,8 @@ func TestEveryKindIsAdmitted(t *testing.T) {
 }
 
 // serve runs a component on a new API server, to which its manifests are applied, until the test ends. The server
-// takes objects by the returned client, and warns by the returned list.
-func serve(t *testing.T, component string) (client.Client, *heard) {
+// takes objects by the returned client or configuration, and warns by the returned list.
+func serve(t *testing.T, component string) (client.Client, *rest.Config, *heard) {
 	t.Helper()
 	server, warnings := testkit.Start(t), &heard{}
 	cfg := rest.CopyConfig(server.Config)
@@ -77,12 +77,12 @@ func serve(t *testing.T, component string) (client.Client, *heard) {
 	if err != nil {
 		t.Fatalf("the %s does not serve: %v", component, err)
 	}
-	return admin, warnings
+	return admin, cfg, warnings
 }
 
 func admitsEveryKind(t *testing.T, component string) {
 	t.Helper()
-	admin, warnings := serve(t, component)
+	admin, cfg, warnings := serve(t, component)
 	needed(t, admin)
 	refused := map[string]bool{}
 	for _, file := range files(t) {
@@ -103,6 +103,9 @@ func admitsEveryKind(t *testing.T, component string) {
 		t.Errorf("refused are only %v", refused)
 	}
 	t.Run("warnings", func(t *testing.T) { warnsOfUnknownFields(t, admin, warnings) })
+	if component == "spoke" {
+		t.Run("facts", func(t *testing.T) { looksAround(t, cfg) })
+	}
 	t.Run("values", func(t *testing.T) { namesSupportedValues(t, admin, warnings) })
 }
 

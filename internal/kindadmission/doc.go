@@ -8,7 +8,8 @@
 // Where a rule needs to know more than the object, Facts reads it. What only the cluster that runs the pods
 // knows, a Member says; the hub has none, and lets in what a member may refuse later: containers to recreate in
 // a pod that is not there, a patch that does not fit the pods of its workload, a revision of a SidecarSet, the
-// source of a reload sidecar.
+// source of a reload sidecar, content of a ConfigMapSet for which there is no room beside what pods use, a resource
+// to distribute that its API server does not take.
 //
 // Not looked at so far:
 //

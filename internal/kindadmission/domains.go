@@ -23,9 +23,11 @@ import (
 
 func domainWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
-		"/validate-policy-kruise-io-podunavailablebudget":        webhookserver.Validating(scheme, with(f.podUnavailableBudgets, validation.ValidatePodUnavailableBudget)),
-		"/validate-apps-kruise-io-resourcedistribution":          webhookserver.Validating(scheme, rules(validation.ValidateResourceDistribution)),
-		"/validate-apps-kruise-io-v1alpha1-resourcedistribution": webhookserver.Validating(scheme, rules(validation.ValidateOldResourceDistribution)),
+		"/validate-policy-kruise-io-podunavailablebudget": webhookserver.Validating(scheme, with(f.podUnavailableBudgets, validation.ValidatePodUnavailableBudget)),
+		"/validate-apps-kruise-io-resourcedistribution": webhookserver.Validating(scheme, tried(f,
+			func(obj *appsv1beta1.ResourceDistribution) runtime.RawExtension { return obj.Spec.Resource }, rules(validation.ValidateResourceDistribution))),
+		"/validate-apps-kruise-io-v1alpha1-resourcedistribution": webhookserver.Validating(scheme, tried(f,
+			func(obj *appsv1alpha1.ResourceDistribution) runtime.RawExtension { return obj.Spec.Resource }, rules(validation.ValidateOldResourceDistribution))),
 		"/validate-apps-kruise-io-workloadspread": webhookserver.Validating(scheme, with(
 			func(ctx context.Context, obj *appsv1beta1.WorkloadSpread) (validation.WorkloadSpreadContext, error) {
 				return f.workloadSpread(ctx, obj.Namespace, obj.Spec.TargetReference)

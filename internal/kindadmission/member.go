@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
@@ -19,6 +20,9 @@ import (
 type Member interface {
 	MemberWorkloads
 	MemberSidecars
+	// TryOut says what the API server would say to the creation of an object in our own namespace, whatever
+	// namespace the object names. Nothing is created.
+	TryOut(ctx context.Context, obj *unstructured.Unstructured) error
 }
 
 // MemberWorkloads are answers about pods and what makes them.
@@ -35,6 +39,8 @@ type MemberWorkloads interface {
 type MemberSidecars interface {
 	// SidecarSetRevisions are the revisions of a SidecarSet.
 	SidecarSetRevisions(ctx context.Context, name string) ([]validation.SidecarSetRevision, error)
+	// ConfigMapSetHistory is what is known of the revisions of a ConfigMapSet and of the pods that use them.
+	ConfigMapSetHistory(ctx context.Context, obj *appsv1alpha1.ConfigMapSet) (validation.ConfigMapSetHistory, error)
 	// ReloadSidecar is what the reload sidecar of a ConfigMapSet, filled with its defaults, is taken from.
 	ReloadSidecar(ctx context.Context, obj *appsv1alpha1.ConfigMapSet) (validation.ReloadSidecarFacts, error)
 }

@@ -21,6 +21,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -85,8 +86,19 @@ func read(t *testing.T, data []byte, into any) {
 	}
 }
 
-// member is a cluster that knows what the client knows.
-type member struct{ client.Reader }
+// member is a cluster that knows what the client knows, and what it is told of sidecars and revisions.
+type member struct {
+	client.Reader
+	history validation.ConfigMapSetHistory
+	sidecar map[string]string
+	refuses error
+}
+
+func (m member) TryOut(context.Context, *unstructured.Unstructured) error { return m.refuses }
+
+func (m member) ConfigMapSetHistory(context.Context, *appsv1alpha1.ConfigMapSet) (validation.ConfigMapSetHistory, error) {
+	return m.history, nil
+}
 
 func (m member) Pod(ctx context.Context, key client.ObjectKey) (*corev1.Pod, *corev1.Node, error) {
 	pod, node := &corev1.Pod{}, &corev1.Node{}
@@ -116,7 +128,7 @@ func (m member) SidecarSetRevisions(ctx context.Context, name string) ([]validat
 }
 
 func (m member) ReloadSidecar(context.Context, *appsv1alpha1.ConfigMapSet) (validation.ReloadSidecarFacts, error) {
-	return validation.ReloadSidecarFacts{ConfigMapOptional: true}, nil
+	return validation.ReloadSidecarFacts{ConfigMapOptional: true, ConfigMap: m.sidecar}, nil
 }
 
 var scheme = func() *runtime.Scheme {
@@ -135,7 +147,7 @@ func hooks(component string, objects ...runtime.Object) map[string]*admission.We
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(objects...).Build()
 	f := Facts{Reader: reader, Namespace: "flotilla-system", Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))}
 	if component == "spoke" {
-		f.Member = member{reader}
+		f.Member = member{Reader: reader}
 	}
 	return Webhooks(scheme, f)
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -17,7 +18,9 @@ import (
 
 // What Facts reads.
 //
-// +kubebuilder:rbac:groups="",resources=pods;nodes;namespaces,verbs=get
+// +kubebuilder:rbac:groups="",resources=configmaps;namespaces;nodes,verbs=get
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list
+// +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=configmaps;secrets,verbs=create
 // +kubebuilder:rbac:groups=apps,namespace=flotilla-system,resources=controllerrevisions,verbs=list
 // +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=get
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;sidecarsets,verbs=get
@@ -28,8 +31,17 @@ import (
 // Facts implements kindadmission.Member.
 type Facts struct {
 	client.Reader
-	// Namespace is our own: revisions of SidecarSets are in it.
+	// Dry creates nothing: it asks the API server what it would say.
+	Dry client.Writer
+	// Namespace is our own: revisions of SidecarSets are in it, and objects are tried out in it.
 	Namespace string
+}
+
+// TryOut implements kindadmission.Member.
+func (f Facts) TryOut(ctx context.Context, obj *unstructured.Unstructured) error {
+	object := obj.DeepCopy()
+	object.SetNamespace(f.Namespace)
+	return f.Dry.Create(ctx, object, client.DryRunAll)
 }
 
 // Pod implements kindadmission.Member.

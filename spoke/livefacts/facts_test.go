@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -108,6 +109,50 @@ func TestReloadSidecar(t *testing.T) {
 		if err != nil || (got.SidecarSet != nil) != c.found || got.NamespaceLabels["a"] != "b" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// TestReloadSidecarOfAConfigMap: it is in the namespace that is named, else in the set's own; only the one that
+// nobody named may be missing.
+func TestReloadSidecarOfAConfigMap(t *testing.T) {
+	custom := func(namespace, name string) *appsv1alpha1.ConfigMapSet {
+		return reloaded(&appsv1alpha1.ReloadSidecarConfig{
+			Type:   appsv1alpha1.ReloadSidecarTypeCustom,
+			Config: &appsv1alpha1.ReloadSidecarOptions{ConfigMapRef: &appsv1alpha1.ReloadSidecarConfigMapRef{Namespace: namespace, Name: name}},
+		})
+	}
+	config := func(namespace string) client.Object {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "m"}, Data: map[string]string{"in": namespace}}
+	}
+	f := in(config("d"), config("x"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "empty"}})
+	for name, c := range map[string]struct {
+		obj  *appsv1alpha1.ConfigMapSet
+		want validation.ReloadSidecarFacts
+	}{
+		"named":       {custom("x", "m"), validation.ReloadSidecarFacts{ConfigMap: map[string]string{"in": "x"}}},
+		"its own":     {custom("", "m"), validation.ReloadSidecarFacts{ConfigMap: map[string]string{"in": "d"}}},
+		"empty":       {custom("", "empty"), validation.ReloadSidecarFacts{ConfigMap: map[string]string{}}},
+		"not there":   {custom("x", "n"), validation.ReloadSidecarFacts{}},
+		"the default": {custom("kruise-system", "default-reload-sidecar-config"), validation.ReloadSidecarFacts{ConfigMapOptional: true}},
+		"none":        {reloaded(nil), validation.ReloadSidecarFacts{}},
+	} {
+		got, err := f.ReloadSidecar(t.Context(), c.obj)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %s, %v", name, diff, err)
+		}
+	}
+}
+
+func TestTryOutCreatesNothing(t *testing.T) {
+	f := in()
+	f.Dry = f.Reader.(client.Client)
+	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "x", "name": "s"}}}
+	if err := f.TryOut(t.Context(), secret); err != nil || secret.GetNamespace() != "x" {
+		t.Errorf("%v, %v", secret, err)
+	}
+	list := corev1.SecretList{}
+	if err := f.List(t.Context(), &list); err != nil || len(list.Items) > 0 {
+		t.Errorf("there are %v, %v", list.Items, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -49,9 +50,14 @@ func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts) map[string
 // addWebhooks serves admission and conversion, and keeps the API server told of them.
 func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 	server := mgr.GetWebhookServer()
+	// The manager's client waits for its cache to show what it wrote, and nothing is written here.
+	dry, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return err
+	}
 	f := kindadmission.Facts{
 		Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace, Clock: clock.RealClock{},
-		Member: livefacts.Facts{Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace},
+		Member: livefacts.Facts{Reader: mgr.GetAPIReader(), Dry: dry, Namespace: hooks.Namespace},
 	}
 	for path, hook := range admissionWebhooks(mgr.GetScheme(), f) {
 		if path == podWebhook && !features.Enabled(features.PodWebhook) {
