@@ -61,7 +61,8 @@ func Start(t TB, crdDirs ...string) *Server {
 		t.Fatalf("writing the audit policy: %v", err)
 	}
 	s.env.ControlPlane.GetAPIServer().Configure().
-		Append("audit-policy-file", policy).Append("audit-log-path", s.audit).Append("audit-log-mode", "blocking")
+		Append("audit-policy-file", policy).Append("audit-log-path", s.audit).Append("audit-log-mode", "blocking").
+		Append("enable-aggregator-routing", "true") // calls a Service at its EndpointSlices: nothing routes its own address
 	cfg, err := s.env.Start()
 	if err != nil {
 		t.Fatalf("starting an API server (run `go run ./hack/clusters assets` first, or set KUBEBUILDER_ASSETS): %v", err)

@@ -71,12 +71,14 @@ func Add(mgr ctrl.Manager, opts Options) error {
 	if opts.Workers <= 0 {
 		opts.Workers = 3
 	}
+	options := controller.Options{MaxConcurrentReconciles: opts.Workers, ReconciliationTimeout: passTimeout}
+	if opts.SkipNameValidation { // else it is as the manager has it
+		options.SkipNameValidation = &opts.SkipNameValidation
+	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("uniteddeployment").
 		For(&appsv1beta1.UnitedDeployment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, podHandler{cached}, builder.WithPredicates(podChanges())).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: opts.Workers, SkipNameValidation: &opts.SkipNameValidation, ReconciliationTimeout: passTimeout,
-		})
+		WithOptions(options)
 	for _, a := range adapters {
 		obj, _ := a.empty()
 		b = b.Owns(obj, builder.WithPredicates(r.writer.onDelete(a.kind())))
