@@ -57,13 +57,14 @@ func AddWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 	}
 	server := mgr.GetWebhookServer()
 	f := kindadmission.Facts{Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace, Clock: clock.RealClock{}}
-	for path, hook := range admissionWebhooks(mgr.GetScheme(), f, placementRules{mgr.GetCache(), dividers}) {
-		server.Register(path, hook)
-	}
+	hooks.Serve(server, admissionWebhooks(mgr.GetScheme(), f, placementRules{mgr.GetCache(), dividers}), noGate)
 	server.Register(convert.Path, convert.Handler(mgr.GetScheme()))
 	return errors.Join(
 		hooks.AddKeeper(mgr),
-		mgr.AddReadyzCheck("webhook-certificate", hooks.Ready),
-		mgr.AddReadyzCheck("webhook-server", server.StartedChecker()),
+		hooks.AddReachProbe(mgr),
+		mgr.AddReadyzCheck("webhooks", hooks.Ready),
 	)
 }
+
+// noGate takes a webhook of the hub away.
+func noGate(string) bool { return false }

@@ -23,10 +23,9 @@ import (
 )
 
 const (
-	authorityLife  = 10 * 365 * 24 * time.Hour
-	servingLife    = 365 * 24 * time.Hour
-	renewBefore    = 120 * 24 * time.Hour
-	authorityAhead = 2 * servingLife
+	day           = 24 * time.Hour
+	year          = 365 * day
+	authorityLife = 10 * year
 	// backdate allows for clocks that are a little behind ours.
 	backdate = time.Hour
 )
@@ -37,9 +36,11 @@ type bundle struct {
 	servingCert, servingKey     []byte
 }
 
-// valid tells whether the serving pair belongs together, is signed by the authority for that host,
-// and stays so for at least renewBefore.
-func (b bundle) valid(host string, now time.Time) error {
+// servingLife is how long a serving certificate lives that is renewed so long before it ends.
+func servingLife(renewBefore time.Duration) time.Duration { return max(year, 2*renewBefore) }
+
+// valid tells whether the serving pair belongs together, and is signed by the authority for that host at a time.
+func (b bundle) valid(host string, at time.Time) error {
 	if _, err := tls.X509KeyPair(b.servingCert, b.servingKey); err != nil {
 		return fmt.Errorf("serving pair: %w", err)
 	}
@@ -51,15 +52,15 @@ func (b bundle) valid(host string, now time.Time) error {
 	if !roots.AppendCertsFromPEM(b.authorityCert) {
 		return errors.New("authority certificate: none found")
 	}
-	_, err = chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now.Add(renewBefore)})
+	_, err = chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: at})
 	return err
 }
 
-// renew returns a bundle for host. It keeps the authority while that outlives the serving
-// certificate by far; a new one is put before the old one, which stays trusted.
-func (b bundle) renew(host string, now time.Time) (bundle, error) {
+// renew returns a bundle for host whose serving certificate lives so long. It keeps the authority while that
+// outlives the serving certificate by far; a new one is put before the old one, which stays trusted.
+func (b bundle) renew(host string, now time.Time, life time.Duration) (bundle, error) {
 	out := b
-	authority, key, err := b.authority(now)
+	authority, key, err := b.authority(now.Add(2 * life))
 	if err != nil {
 		if authority, key, err = newAuthority(now); err != nil {
 			return bundle{}, err
@@ -69,7 +70,7 @@ func (b bundle) renew(host string, now time.Time) (bundle, error) {
 		}
 		out.authorityCert = joinPEM(encodeCert(authority.Raw), firstCert(b.authorityCert))
 	}
-	serving, servingKey, err := newServing(host, authority, key, now)
+	serving, servingKey, err := newServing(host, authority, key, now, life)
 	if err != nil {
 		return bundle{}, err
 	}
@@ -78,8 +79,8 @@ func (b bundle) renew(host string, now time.Time) (bundle, error) {
 	return out, err
 }
 
-// authority returns the newest authority if it can sign for long enough.
-func (b bundle) authority(now time.Time) (*x509.Certificate, crypto.Signer, error) {
+// authority returns the newest authority if it lives until then.
+func (b bundle) authority(until time.Time) (*x509.Certificate, crypto.Signer, error) {
 	certs, err := cert.ParseCertsPEM(b.authorityCert)
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +93,7 @@ func (b bundle) authority(now time.Time) (*x509.Certificate, crypto.Signer, erro
 	if !ok || !key.PublicKey.Equal(certs[0].PublicKey) {
 		return nil, nil, errors.New("authority key and certificate do not belong together")
 	}
-	if now.Add(authorityAhead).After(certs[0].NotAfter) {
+	if until.After(certs[0].NotAfter) {
 		return nil, nil, errors.New("authority ends soon")
 	}
 	return certs[0], key, nil
@@ -113,8 +114,8 @@ func newAuthority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	return parsed, key, err
 }
 
-func newServing(host string, authority *x509.Certificate, signer crypto.Signer, now time.Time) ([]byte, *ecdsa.PrivateKey, error) {
-	tmpl, key, err := template(host, now, servingLife)
+func newServing(host string, authority *x509.Certificate, signer crypto.Signer, now time.Time, life time.Duration) ([]byte, *ecdsa.PrivateKey, error) {
+	tmpl, key, err := template(host, now, life)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,8 +12,10 @@ import (
 )
 
 func TestRenew(t *testing.T) {
+	const renewBefore = 120 * day
+	life := servingLife(renewBefore)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	first, err := bundle{}.renew("svc.ns.svc", now)
+	first, err := bundle{}.renew("svc.ns.svc", now, life)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,11 +25,11 @@ func TestRenew(t *testing.T) {
 	if first.valid("other.ns.svc", now) == nil {
 		t.Error("valid for a name it was not made for")
 	}
-	soon := now.Add(servingLife - renewBefore + time.Hour)
-	if first.valid("svc.ns.svc", soon) == nil {
+	soon := now.Add(life - renewBefore + time.Hour)
+	if first.valid("svc.ns.svc", soon.Add(renewBefore)) == nil {
 		t.Error("valid though it ends within the renewal time")
 	}
-	second, err := first.renew("10.0.0.1", soon)
+	second, err := first.renew("10.0.0.1", soon, life)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +39,8 @@ func TestRenew(t *testing.T) {
 	if err := second.valid("10.0.0.1", soon); err != nil {
 		t.Errorf("not valid for an address: %v", err)
 	}
-	late := now.Add(authorityLife - authorityAhead + time.Hour)
-	third, err := second.renew("svc.ns.svc", late)
+	late := now.Add(authorityLife - 2*life + time.Hour)
+	third, err := second.renew("svc.ns.svc", late, life)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,5 +53,35 @@ func TestRenew(t *testing.T) {
 	}
 	if (bundle{}).valid("svc.ns.svc", now) == nil || (bundle{authorityCert: []byte("x")}).valid("svc.ns.svc", now) == nil {
 		t.Error("an empty or broken bundle is valid")
+	}
+}
+
+// However early certificates are renewed, a fresh one is not renewed at once: that would never end.
+func TestFreshCertificatesLast(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, renewBefore := range []time.Duration{time.Hour, year, maxRenewBefore} {
+		b, err := bundle{}.renew("svc.ns.svc", now, servingLife(renewBefore))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := b.renew("svc.ns.svc", now, servingLife(renewBefore))
+		if err != nil || !bytes.Equal(b.authorityCert, again.authorityCert) {
+			t.Errorf("%s: the authority is new again (%v)", renewBefore, err)
+		}
+		if err := b.valid("svc.ns.svc", now.Add(renewBefore)); err != nil {
+			t.Errorf("%s: renewed at once: %v", renewBefore, err)
+		}
+	}
+}
+
+func TestRenewBefore(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"": defaultRenewBefore, "30d": 30 * day, "6m": 180 * day, "1y": year, "2y": 2 * year,
+		"0d": defaultRenewBefore, "-1d": defaultRenewBefore, "3y": defaultRenewBefore, "10": defaultRenewBefore, "d": defaultRenewBefore,
+		"1h": defaultRenewBefore, "1.5y": defaultRenewBefore, "99999999999999999999d": defaultRenewBefore, "9223372036854775807y": defaultRenewBefore,
+	} {
+		if got := renewBefore(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }

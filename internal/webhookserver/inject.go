@@ -24,6 +24,9 @@ var (
 	crdGVK        = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 )
 
+// configurationGVKs are the kinds of webhook configurations; each component has one of each, of its name.
+var configurationGVKs = []schema.GroupVersionKind{mutatingGVK, validatingGVK}
+
 func newConfig(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
@@ -44,40 +47,59 @@ func stripSchemas(obj any) (any, error) {
 	return u, nil
 }
 
-// clientConfig is the address and trust to put into one webhook.
-func (o *Options) clientConfig(path string, authority []byte) map[string]any {
+// clientConfig is the address and trust to put into one webhook that has have. The Service's port stays what the
+// manifests say.
+func (o *Options) clientConfig(have map[string]any, path string, authority []byte) map[string]any {
 	out := map[string]any{"caBundle": base64.StdEncoding.EncodeToString(authority)}
 	if o.Host != "" {
 		out["url"] = "https://" + net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) + path
 		return out
 	}
-	out["service"] = map[string]any{"namespace": o.Namespace, "name": o.Service, "path": path, "port": int64(443)}
+	port, ok, _ := unstructured.NestedInt64(have, "service", "port")
+	if !ok {
+		port = 443
+	}
+	out["service"] = map[string]any{"namespace": o.Namespace, "name": o.Service, "path": path, "port": port}
 	return out
 }
 
-// webhookPatch returns the patch that puts address and trust into every webhook of a configuration,
-// or nil when all is there.
-func (o *Options) webhookPatch(cfg *unstructured.Unstructured, authority []byte) (client.Patch, error) {
-	hooks, _, err := unstructured.NestedSlice(cfg.Object, "webhooks")
+// webhookPatch returns the patch that makes a configuration what it must be, or nil when it is: address and
+// trust are in every webhook, none asks about our own pods, and, where gates says so, those that are gated off
+// are set aside and the others are live.
+func (o *Options) webhookPatch(cfg *unstructured.Unstructured, authority []byte, gates bool) (client.Patch, error) {
+	now, err := entriesOf(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", cfg.GetKind(), cfg.GetName(), err)
 	}
-	changed := false
-	for _, h := range hooks {
+	want, changed := now, false
+	if gates {
+		want = sortOut(now, o.gatedOff, o.serves)
+		changed = !sameNames(want.live, now.live) || !sameNames(want.aside, now.aside)
+	}
+	for _, h := range want.live {
 		hook, ok := h.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("%s %s: a webhook is not an object", cfg.GetKind(), cfg.GetName())
 		}
 		have, _, _ := unstructured.NestedMap(hook, "clientConfig")
-		want := o.clientConfig(pathOf(have), authority)
-		if !reflect.DeepEqual(have, want) {
-			hook["clientConfig"], changed = want, true
+		if config := o.clientConfig(have, pathOf(have), authority); !reflect.DeepEqual(have, config) {
+			hook["clientConfig"], changed = config, true
 		}
+		changed = o.exclude(hook) || changed
 	}
 	if !changed {
 		return nil, nil
 	}
-	return mergePatch(cfg, map[string]any{"webhooks": hooks})
+	body := map[string]any{"webhooks": want.live}
+	if !gates {
+		return mergePatch(cfg, body)
+	}
+	text, err := want.asideText()
+	if err != nil {
+		return nil, err
+	}
+	body["metadata"] = map[string]any{"annotations": map[string]any{asideAnnotation: text}}
+	return mergePatch(cfg, body)
 }
 
 // conversionPatch returns the patch that does the same for a CRD's conversion webhook.
@@ -87,7 +109,7 @@ func (o *Options) conversionPatch(crd *unstructured.Unstructured, authority []by
 		return nil, nil
 	}
 	have, _, _ := unstructured.NestedMap(crd.Object, "spec", "conversion", "webhook", "clientConfig")
-	want := o.clientConfig("/convert", authority)
+	want := o.clientConfig(have, "/convert", authority)
 	if reflect.DeepEqual(have, want) {
 		return nil, nil
 	}
@@ -102,7 +124,12 @@ func (o *Options) conversionPatch(crd *unstructured.Unstructured, authority []by
 // mergePatch carries the resourceVersion it was computed from, so that a list which somebody changed
 // in the meantime is not overwritten.
 func mergePatch(obj *unstructured.Unstructured, body map[string]any) (client.Patch, error) {
-	body["metadata"] = map[string]any{"resourceVersion": obj.GetResourceVersion()}
+	metadata, ok := body["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		body["metadata"] = metadata
+	}
+	metadata["resourceVersion"] = obj.GetResourceVersion()
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, err

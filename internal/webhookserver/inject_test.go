@@ -25,7 +25,7 @@ func TestWebhookPatch(t *testing.T) {
 		for o, clientConfig := range want {
 			cfg := newConfig(mutatingGVK)
 			cfg.Object["webhooks"] = []any{map[string]any{"name": "w", "clientConfig": start, "timeoutSeconds": int64(5)}}
-			patch, err := o.webhookPatch(cfg, []byte("ca"))
+			patch, err := o.webhookPatch(cfg, []byte("ca"), true)
 			if err != nil || patch == nil {
 				t.Fatal(patch, err)
 			}
@@ -44,8 +44,8 @@ func TestWebhookPatch(t *testing.T) {
 			if hook["timeoutSeconds"] != float64(5) {
 				t.Errorf("other fields are lost: %v", hook)
 			}
-			cfg.Object["webhooks"] = []any{map[string]any{"name": "w", "clientConfig": o.clientConfig("/p", []byte("ca"))}}
-			if again, err := o.webhookPatch(cfg, []byte("ca")); again != nil || err != nil {
+			cfg.Object["webhooks"] = []any{map[string]any{"name": "w", "clientConfig": o.clientConfig(nil, "/p", []byte("ca"))}}
+			if again, err := o.webhookPatch(cfg, []byte("ca"), true); again != nil || err != nil {
 				t.Errorf("patch %v, error %v though all is there", again, err)
 			}
 		}
@@ -63,7 +63,7 @@ func TestConversionPatchSkipsOthers(t *testing.T) {
 	if patch == nil || err != nil {
 		t.Fatalf("patch %v, error %v", patch, err)
 	}
-	_ = unstructured.SetNestedMap(crd.Object, o.clientConfig("/convert", []byte("ca")), "spec", "conversion", "webhook", "clientConfig")
+	_ = unstructured.SetNestedMap(crd.Object, o.clientConfig(nil, "/convert", []byte("ca")), "spec", "conversion", "webhook", "clientConfig")
 	if again, _ := o.conversionPatch(crd, []byte("ca")); again != nil {
 		t.Error("a patch though all is there")
 	}

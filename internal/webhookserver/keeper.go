@@ -5,15 +5,13 @@ package webhookserver
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
+	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -23,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
@@ -38,10 +37,14 @@ type keeper struct {
 	*Options
 	client client.Client
 	clock  clock.Clock
+	// leads is set in the one replica that takes out what is gated off, and puts it back: while gates change,
+	// replicas with the old and the new ones run side by side, and would undo each other's work.
+	leads atomic.Bool
 }
 
 // AddKeeper adds the keeper to the manager.
 func (o *Options) AddKeeper(mgr manager.Manager) error {
+	o.external = features.Enabled(features.EnableExternalCerts)
 	k := &keeper{Options: o, client: mgr.GetClient(), clock: clock.RealClock{}}
 	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: "webhooks"}}}
@@ -49,13 +52,10 @@ func (o *Options) AddKeeper(mgr manager.Manager) error {
 	b := builder.ControllerManagedBy(mgr).Named("webhook-keeper").
 		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false), MaxConcurrentReconciles: 1}).
 		Watches(&corev1.Secret{}, one)
-	for _, gvk := range []schema.GroupVersionKind{mutatingGVK, validatingGVK, crdGVK} {
+	for _, gvk := range append(slices.Clone(configurationGVKs), crdGVK) {
 		b = b.Watches(newConfig(gvk), one)
 	}
-	if err := mgr.Add(beginner{k}); err != nil {
-		return err
-	}
-	return b.Complete(k)
+	return errors.Join(mgr.Add(beginner{k}), mgr.Add(leader{beginner{k}}), b.Complete(k))
 }
 
 // beginner makes the keeper's first pass, on every replica, even when there is nothing yet whose
@@ -82,8 +82,23 @@ func (k beginner) Start(ctx context.Context) error {
 	}
 }
 
+// leader makes a pass when this replica becomes the one that acts.
+type leader struct{ beginner }
+
+// NeedLeaderElection is true: there is one.
+func (leader) NeedLeaderElection() bool { return true }
+
+// Start tries until a pass succeeds.
+func (l leader) Start(ctx context.Context) error {
+	l.leads.Store(true)
+	return l.beginner.Start(ctx)
+}
+
 // Reconcile makes one pass: certificates, then trust.
 func (k *keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	if k.external {
+		return reconcile.Result{RequeueAfter: recheck}, k.lookExternal(ctx)
+	}
 	var b bundle
 	return steps.Run(ctx,
 		steps.Step{Name: "certificates", Do: func(ctx context.Context) (steps.Outcome, error) {
@@ -100,59 +115,16 @@ func (k *keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	)
 }
 
-// certificates reads the Secret, renews what it must, and starts serving with the result.
-func (k *keeper) certificates(ctx context.Context) (bundle, error) {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Secret}}
-	err := k.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
-	if client.IgnoreNotFound(err) != nil {
-		return bundle{}, err
-	}
-	b := bundleOf(secret)
-	if b.valid(k.serverName(), k.clock.Now()) != nil {
-		if b, err = b.renew(k.serverName(), k.clock.Now()); err != nil {
-			return bundle{}, fmt.Errorf("making certificates: %w", err)
-		}
-		if err := k.store(ctx, secret, b); err != nil {
-			return bundle{}, err
-		}
-	}
-	pair, err := tls.X509KeyPair(b.servingCert, b.servingKey)
-	if err != nil {
-		return bundle{}, err
-	}
-	k.certificate.Store(&pair)
-	return b, nil
-}
-
-// store creates the Secret, or updates the version that was read: another replica's newer one wins.
-func (k *keeper) store(ctx context.Context, secret *corev1.Secret, b bundle) error {
-	secret = secret.DeepCopy()
-	secret.Data = map[string][]byte{
-		keyAuthorityCert: b.authorityCert, keyAuthorityKey: b.authorityKey,
-		corev1.TLSCertKey: b.servingCert, corev1.TLSPrivateKeyKey: b.servingKey,
-	}
-	if secret.ResourceVersion != "" {
-		return k.client.Update(ctx, secret)
-	}
-	secret.Type = corev1.SecretTypeOpaque
-	err := k.client.Create(ctx, secret)
-	if apierrors.IsAlreadyExists(err) {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, secret.Name, err)
-	}
-	return err
-}
-
 func (k *keeper) injectWebhooks(ctx context.Context, authority []byte) error {
-	for _, gvk := range []schema.GroupVersionKind{mutatingGVK, validatingGVK} {
-		cfg := newConfig(gvk)
-		err := k.client.Get(ctx, client.ObjectKey{Name: k.Component}, cfg)
-		if apierrors.IsNotFound(err) {
-			continue // its creation wakes us
+	configurations, err := k.configurations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, cfg := range configurations {
+		patch, err := k.webhookPatch(cfg, authority, k.leads.Load())
+		if err == nil && patch == nil { // else the change wakes us
+			patch, err = k.releasePatch(cfg)
 		}
-		if err != nil {
-			return err
-		}
-		patch, err := k.webhookPatch(cfg, authority)
 		if err != nil {
 			return err
 		}
@@ -164,17 +136,16 @@ func (k *keeper) injectWebhooks(ctx context.Context, authority []byte) error {
 }
 
 func (k *keeper) injectConversion(ctx context.Context, authority []byte) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(crdGVK)
-	if err := k.client.List(ctx, list, client.MatchingLabelsSelector{Selector: partOfSelector()}); err != nil {
+	definitions, err := k.definitions(ctx)
+	if err != nil {
 		return err
 	}
-	for i := range list.Items {
-		patch, err := k.conversionPatch(&list.Items[i], authority)
+	for _, crd := range definitions {
+		patch, err := k.conversionPatch(crd, authority)
 		if err != nil {
 			return err
 		}
-		if err := k.send(ctx, &list.Items[i], patch); err != nil {
+		if err := k.send(ctx, crd, patch); err != nil {
 			return err
 		}
 	}
@@ -185,12 +156,5 @@ func (k *keeper) send(ctx context.Context, obj *unstructured.Unstructured, patch
 	if patch == nil {
 		return nil
 	}
-	return k.client.Patch(ctx, obj.DeepCopy(), patch, client.FieldOwner(k.Component+"-webhooks"))
-}
-
-func bundleOf(s *corev1.Secret) bundle {
-	return bundle{
-		authorityCert: s.Data[keyAuthorityCert], authorityKey: s.Data[keyAuthorityKey],
-		servingCert: s.Data[corev1.TLSCertKey], servingKey: s.Data[corev1.TLSPrivateKeyKey],
-	}
+	return k.client.Patch(ctx, obj.DeepCopy(), patch, client.FieldOwner(k.owner()))
 }

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/flotilla-sh/flotilla/internal/convert"
-	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/kindadmission"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	"github.com/flotilla-sh/flotilla/spoke/livefacts"
@@ -23,7 +22,7 @@ import (
 
 // +kubebuilder:webhook:path=/mutate-pod,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1,timeoutSeconds=5
 
-// podWebhook is the path of the webhook that gate PodWebhook takes away.
+// podWebhook is the path of the webhook that all new pods pass.
 const podWebhook = "/mutate-pod"
 
 // What the webhook keeper needs: its own Secret, its own webhook configurations, and the CRDs whose
@@ -59,20 +58,19 @@ func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 		Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace, Clock: clock.RealClock{},
 		Member: livefacts.Facts{Reader: mgr.GetAPIReader(), Dry: dry, Namespace: hooks.Namespace},
 	}
-	for path, hook := range admissionWebhooks(mgr.GetScheme(), f) {
-		if path == podWebhook && !features.Enabled(features.PodWebhook) {
-			continue
-		}
-		server.Register(path, hook)
+	served := admissionWebhooks(mgr.GetScheme(), f)
+	for path, hook := range served {
+		served[path] = gated(path, hook)
 	}
+	hooks.Serve(server, served, pathOff)
 	server.Register(convert.Path, convert.Handler(mgr.GetScheme()))
 	if err := hooks.AddKeeper(mgr); err != nil {
 		return wrap("webhook keeper", err)
 	}
-	if err := mgr.AddReadyzCheck("webhook-certificate", hooks.Ready); err != nil {
-		return err
+	if err := hooks.AddReachProbe(mgr); err != nil {
+		return wrap("webhook reach probe", err)
 	}
-	return mgr.AddReadyzCheck("webhook-server", server.StartedChecker())
+	return mgr.AddReadyzCheck("webhooks", hooks.Ready)
 }
 
 func wrap(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }

@@ -18,6 +18,8 @@ import (
 const (
 	loopback  = "127.0.0.1"
 	namespace = "flotilla-system"
+	// memberGates let in every kind.
+	memberGates = "ImagePullJobGate=true,ResourceDistributionGate=true"
 )
 
 func (b *built) hub(ctx context.Context) error {
@@ -30,7 +32,10 @@ func (b *built) member(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"--hub-kubeconfig=" + hubKubeconfig, "--cluster-name=" + member}
+	args := []string{
+		"--hub-kubeconfig=" + hubKubeconfig, "--cluster-name=" + member,
+		"--feature-gates=" + memberGates,
+	}
 	if err := b.manager(ctx, member, spoke, args); err != nil {
 		return err
 	}
