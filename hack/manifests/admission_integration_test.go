@@ -10,7 +10,9 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +84,7 @@ func serve(t *testing.T, component string) (client.Client, *rest.Config, *heard)
 
 func admitsEveryKind(t *testing.T, component string) {
 	t.Helper()
+	switchGates(t, map[string]bool{"ImagePullJobGate": true, "ResourceDistributionGate": true})
 	admin, cfg, warnings := serve(t, component)
 	needed(t, admin)
 	refused := map[string]bool{}
@@ -130,22 +133,36 @@ func (m again) GetControllerOptions() config.Controller {
 // run runs a component until the test ends, and says where it serves.
 func run(t *testing.T, server *testkit.Server, component string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	hooks := webhookserver.NewOptions("flotilla-"+component, namespace)
+	hooks.Host, hooks.Port = "127.0.0.1", freePort(t, "127.0.0.1:0")
+	startIn(t, server, component, hooks)
+	return net.JoinHostPort(hooks.Host, strconv.Itoa(hooks.Port))
+}
+
+// freePort returns a port that nobody listens on.
+func freePort(t *testing.T, at string) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().(*net.TCPAddr)
-	_ = listener.Close()
-	base := bootstrap.NewOptions("flotilla-" + component)
-	base.Namespace, base.MetricsAddr, base.HealthAddr = namespace, "0", "0"
-	hooks := webhookserver.NewOptions(base.Component, namespace)
-	hooks.Host, hooks.Port = "127.0.0.1", address.Port
-	start(t, component, base, hooks, server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-"+component))
-	return address.String()
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// start starts a component that runs until the test ends.
-func start(t *testing.T, component string, base *bootstrap.Options, hooks *webhookserver.Options, cfg *rest.Config) {
+// startIn starts a component in the namespace of the manifests, with its rights there; it runs until the test ends, or
+// what is returned is called.
+func startIn(t *testing.T, server *testkit.Server, component string, hooks *webhookserver.Options) (stop func()) {
+	t.Helper()
+	base := bootstrap.NewOptions("flotilla-" + component)
+	base.Namespace, base.MetricsAddr, base.HealthAddr = namespace, "0", "0"
+	cfg := server.UserFor(t, "system:serviceaccount:"+namespace+":flotilla-"+component)
+	base.Tune(cfg)
+	return start(t, component, base, hooks, cfg)
+}
+
+// start starts a component that runs until the test ends, or what is returned is called.
+func start(t *testing.T, component string, base *bootstrap.Options, hooks *webhookserver.Options, cfg *rest.Config) (stop func()) {
 	t.Helper()
 	mgr, err := base.Manager(cfg, served[component].scheme(), hooks.Server(), hooks.ByObject())
 	if err != nil {
@@ -157,12 +174,14 @@ func start(t *testing.T, component string, base *bootstrap.Options, hooks *webho
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // needed makes what some objects speak of.

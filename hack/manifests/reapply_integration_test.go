@@ -1,0 +1,234 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build integration
+
+package manifests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/internal/testkit"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+)
+
+// switchGates sets feature gates until the test ends.
+func switchGates(t *testing.T, to map[string]bool) {
+	t.Helper()
+	before := map[string]bool{}
+	for name := range to {
+		for _, g := range features.Gates() {
+			if string(g.Name) == name {
+				before[name] = features.Enabled(g.Name)
+			}
+		}
+	}
+	if err := features.Gate.SetFromMap(to); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = features.Gate.SetFromMap(before) })
+}
+
+const component = "flotilla-spoke"
+
+// shipped is a spoke that the API server reaches through the Service of its manifests, which are applied with
+// kubectl as users do.
+type shipped struct {
+	t          *testing.T
+	server     *testkit.Server
+	admin      client.Client
+	kubeconfig string
+	manifests  []byte
+	objects    []*unstructured.Unstructured
+	port       int
+	args       []string
+}
+
+// TestApplyingAgainBreaksNothing: while a spoke runs as shipped and users write pods and workloads, its manifests
+// are applied again and again, gates go off and on, and no call fails.
+func TestApplyingAgainBreaksNothing(t *testing.T) {
+	ctrl.SetLogger(zap.New(zap.WriteTo(t.Output()), zap.UseDevMode(true)))
+	for name, args := range map[string][]string{"client-side": {"apply", "-f", "-"}, "server-side": {"apply", "--server-side", "-f", "-"}} {
+		t.Run(name, func(t *testing.T) {
+			s := ship(t, args)
+			stop := s.start()
+			s.webhooks(true)
+			calls := traffic(t, s.server)
+			calls.warm()
+			s.again(calls, "with all gates on")
+			quiet := time.Now()
+			s.again(calls, "with nothing to change")
+			s.wroteNothing(quiet)
+
+			switchGates(t, map[string]bool{"PodWebhook": false})
+			stop()
+			calls.forget() // nobody served
+			stop = s.start()
+			s.webhooks(false)
+			calls.warm()
+			s.again(calls, "with a gate off")
+			s.webhooks(false)
+
+			switchGates(t, map[string]bool{"PodWebhook": true})
+			stop()
+			calls.forget()
+			s.start()
+			s.webhooks(true)
+			calls.warm()
+			s.again(calls, "with the gate on again")
+			s.webhooks(true)
+		})
+	}
+}
+
+func ship(t *testing.T, args []string) *shipped {
+	t.Helper()
+	s := &shipped{t: t, server: testkit.Start(t, t.TempDir()), args: args} // with no CRDs: envtest would take the conversion out of them
+	var err error
+	if s.admin, err = client.New(s.server.Config, client.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s.kubeconfig = s.server.Kubeconfig(t)
+	s.objects = inOrder(build(t, filepath.Join(testkit.Root(), "kustomize", "spoke")))
+	s.manifests = asList(t, s.objects)
+	s.apply()
+	s.port = freePort(t, ":0")
+	slice := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+		"metadata":  map[string]any{"name": "here", "namespace": namespace, "labels": map[string]any{"kubernetes.io/service-name": component + "-webhook"}},
+		"endpoints": []any{map[string]any{"addresses": []any{address(t)}, "conditions": map[string]any{"ready": true}}},
+		"ports":     []any{map[string]any{"name": "webhook", "port": int64(s.port), "protocol": "TCP"}},
+	}}
+	if err := s.admin.Create(t.Context(), slice); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// address is one of this machine at which the API server may call: not a loopback one.
+func address(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && ip.IP.IsGlobalUnicast() {
+			return ip.IP.String()
+		}
+	}
+	t.Fatal("this machine has no address but loopback ones")
+	return ""
+}
+
+func (s *shipped) apply() {
+	s.t.Helper()
+	kubectl(s.t, s.kubeconfig, s.manifests, s.args...)
+}
+
+// hooks are options as those of a pod, but for the port.
+func (s *shipped) hooks() *webhookserver.Options {
+	out := webhookserver.NewOptions(component, namespace)
+	out.Port, out.ProbeEvery = s.port, time.Second
+	return out
+}
+
+// start runs the spoke until it is ready.
+func (s *shipped) start() (stop func()) {
+	s.t.Helper()
+	hooks := s.hooks()
+	stop = startIn(s.t, s.server, "spoke", hooks)
+	probe := httptest.NewRequest("GET", "/readyz", nil)
+	s.await("the spoke is ready and trusted", func(ctx context.Context) error {
+		return errors.Join(hooks.Ready(probe), areTold(ctx, s.admin, s.objects))
+	})
+	return stop
+}
+
+func (s *shipped) await(what string, holds func(context.Context) error) {
+	s.t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = holds(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		s.t.Fatalf("not so: %s: %v", what, last)
+	}
+}
+
+// webhooks waits until the API server is told of all webhooks, or of all but the pods'.
+func (s *shipped) webhooks(ofPods bool) {
+	s.t.Helper()
+	s.await(fmt.Sprintf("webhooks of pods are there: %v", ofPods), func(ctx context.Context) error {
+		for _, obj := range s.objects {
+			want := namesOf(obj)
+			if len(want) == 0 {
+				continue
+			}
+			if !ofPods {
+				want = slices.DeleteFunc(want, func(name string) bool { return name == "mpod.kb.io" })
+			}
+			live := obj.DeepCopy()
+			if err := s.admin.Get(ctx, client.ObjectKeyFromObject(obj), live); err != nil {
+				return err
+			}
+			if have := namesOf(live); !slices.Equal(want, have) {
+				return fmt.Errorf("%s has %v, want %v", obj.GetKind(), have, want)
+			}
+		}
+		return nil
+	})
+}
+
+func namesOf(cfg *unstructured.Unstructured) []string {
+	var out []string
+	hooks, _, _ := unstructured.NestedSlice(cfg.Object, "webhooks")
+	for _, hook := range hooks {
+		out = append(out, hook.(map[string]any)["name"].(string))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// again applies the manifests twice while calls are made, and reports what became of those.
+func (s *shipped) again(calls *caller, when string) {
+	s.t.Helper()
+	began := time.Now()
+	for range 2 {
+		s.apply()
+	}
+	took := time.Since(began)
+	calls.warm()
+	failed, gap, slowest, made := calls.since(began)
+	s.t.Logf("%s: applied twice in %s, %d calls, %d failed, longest gap %s, slowest call %s", when, took.Round(time.Millisecond), made, len(failed), gap.Round(time.Millisecond), slowest.Round(time.Millisecond))
+	for _, f := range failed {
+		s.t.Errorf("%s: %s after %s: %v", when, f.what, f.at.Sub(began).Round(time.Millisecond), f.err)
+	}
+}
+
+// wroteNothing wants the spoke to have left what it keeps alone.
+func (s *shipped) wroteNothing(since time.Time) {
+	s.t.Helper()
+	for _, w := range s.server.Writes(s.t, component, since) {
+		if strings.HasSuffix(w.Resource, "webhookconfigurations") || w.Resource == "customresourcedefinitions" || w.Resource == "secrets" {
+			s.t.Errorf("wrote without need: %+v", w)
+		}
+	}
+}
