@@ -95,7 +95,7 @@ func Gates() []Info {
 		// OpenKruise has it on. Here it stays off until the node agent restarts containers: without that a pod
 		// would wait for a restart that nobody makes.
 		{InPlaceUpdateEnvFromMetadata, off, Beta, from(nodeSetup, spokeSetup), "a label or annotation that a container's env refers to may change in place, with a restart"},
-		{InPlaceWorkloadVerticalScaling, off, Alpha, nil, "changed resources of a template are an update in place"},
+		{InPlaceWorkloadVerticalScaling, off, Alpha, from(spokeSetup), "changed cpu and memory of a template are an update in place, from Kubernetes 1.32 on"},
 		{KruiseDaemon, on, Beta, from(spokeSetup), "there are node agents: NodeImages and ContainerRecreateRequests, which need them, are admitted"},
 		{KruisePodReadinessGate, off, Alpha, from("spoke/podreadiness"), "every pod gets readiness gate `KruisePodReady`, not only those of our workloads"},
 		{PodIndexLabel, on, Beta, nil, "pods of StatefulSets bear their index as a label"},

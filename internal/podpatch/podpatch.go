@@ -13,8 +13,8 @@ import (
 )
 
 // Patch is a change of one pod. The zero value changes nothing. Conditions go to the status
-// subresource, which takes labels and annotations along; images and finalizers can only go to the
-// pod itself. Split cuts a patch that has both.
+// subresource, which takes labels and annotations along; resources go to the resize subresource, alone;
+// images and finalizers can only go to the pod itself. Split cuts a patch that has more than one of these.
 type Patch struct {
 	// Labels to set; nil removes the label.
 	Labels map[string]*string
@@ -24,13 +24,15 @@ type Patch struct {
 	Finalizers []string
 	// Images by container name.
 	Images map[string]string
+	// Resources by container name: the values to set; others stay.
+	Resources map[string]corev1.ResourceRequirements
 	// Conditions to set, keyed by type.
 	Conditions []corev1.PodCondition
 }
 
 // Empty says whether the patch changes nothing.
 func (p *Patch) Empty() bool {
-	return len(p.Labels)+len(p.Annotations)+len(p.Finalizers)+len(p.Images)+len(p.Conditions) == 0
+	return len(p.Labels)+len(p.Annotations)+len(p.Finalizers)+len(p.Images)+len(p.Resources)+len(p.Conditions) == 0
 }
 
 // Label sets a label.
@@ -53,6 +55,14 @@ func (p *Patch) Image(container, image string) {
 	p.Images[container] = image
 }
 
+// Resize sets values of a container's resources.
+func (p *Patch) Resize(container string, values corev1.ResourceRequirements) {
+	if p.Resources == nil {
+		p.Resources = map[string]corev1.ResourceRequirements{}
+	}
+	p.Resources[container] = values
+}
+
 // Merge adds the other patch on top: where both set a key, the other wins.
 func (p *Patch) Merge(other Patch) {
 	for key, value := range other.Labels {
@@ -64,6 +74,9 @@ func (p *Patch) Merge(other Patch) {
 	for name, image := range other.Images {
 		p.Image(name, image)
 	}
+	for name := range other.Resources {
+		p.Resize(name, other.Resources[name])
+	}
 	for _, finalizer := range other.Finalizers {
 		if !slices.Contains(p.Finalizers, finalizer) {
 			p.Finalizers = append(p.Finalizers, finalizer)
@@ -74,23 +87,28 @@ func (p *Patch) Merge(other Patch) {
 	}
 }
 
-// Split returns the writes that the patch needs, in order: none, one, or (with conditions and what
-// only the pod itself takes) the conditions first and the rest after.
+// Split returns the writes that the patch needs, in order: conditions, resources, the rest. Conditions take labels and
+// annotations along where nothing else goes to the pod itself.
 func (p *Patch) Split() []Patch {
-	switch {
-	case p.Empty():
-		return nil
-	case len(p.Conditions) > 0 && len(p.Images)+len(p.Finalizers) > 0:
-		rest := *p
-		rest.Conditions = nil
-		return []Patch{{Conditions: p.Conditions}, rest}
-	default:
-		return []Patch{*p}
+	rest := *p
+	var out []Patch
+	if len(p.Conditions) > 0 && len(p.Images)+len(p.Finalizers)+len(p.Resources) > 0 {
+		out, rest.Conditions = append(out, Patch{Conditions: p.Conditions}), nil
 	}
+	if len(p.Resources) > 0 {
+		out, rest.Resources = append(out, Patch{Resources: p.Resources}), nil
+	}
+	if !rest.Empty() {
+		out = append(out, rest)
+	}
+	return out
 }
 
 // OnStatus says whether the patch must go to the status subresource.
 func (p *Patch) OnStatus() bool { return len(p.Conditions) > 0 }
+
+// OnResize says whether the patch must go to the resize subresource.
+func (p *Patch) OnResize() bool { return len(p.Resources) > 0 }
 
 // JSON renders the strategic-merge patch. uid is a precondition always; resourceVersion, when not
 // empty, makes the server refuse the patch for any other version of the pod.
@@ -109,11 +127,7 @@ func (p *Patch) JSON(uid types.UID, resourceVersion string) ([]byte, error) {
 		metadata["finalizers"] = p.Finalizers
 	}
 	body := map[string]any{"metadata": metadata}
-	if len(p.Images) > 0 {
-		containers := make([]map[string]string, 0, len(p.Images))
-		for _, name := range slices.Sorted(maps.Keys(p.Images)) {
-			containers = append(containers, map[string]string{"name": name, "image": p.Images[name]})
-		}
+	if containers := p.containers(); len(containers) > 0 {
 		body["spec"] = map[string]any{"containers": containers}
 	}
 	if len(p.Conditions) > 0 {
@@ -126,6 +140,18 @@ func (p *Patch) JSON(uid types.UID, resourceVersion string) ([]byte, error) {
 	return json.Marshal(body)
 }
 
+// containers are the changes of containers in JSON, in order of their names.
+func (p *Patch) containers() []map[string]any {
+	out := make([]map[string]any, 0, len(p.Images)+len(p.Resources))
+	for _, name := range slices.Sorted(maps.Keys(p.Images)) {
+		out = append(out, map[string]any{"name": name, "image": p.Images[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Resources)) {
+		out = append(out, map[string]any{"name": name, "resources": p.Resources[name]})
+	}
+	return out
+}
+
 // ApplyTo changes the pod as the server would; tests and simulations use it.
 func (p *Patch) ApplyTo(pod *corev1.Pod) {
 	pod.Labels = withKeys(pod.Labels, p.Labels)
@@ -135,12 +161,17 @@ func (p *Patch) ApplyTo(pod *corev1.Pod) {
 			pod.Finalizers = append(slices.Clone(pod.Finalizers), finalizer)
 		}
 	}
-	if len(p.Images) > 0 {
+	if len(p.Images)+len(p.Resources) > 0 {
 		pod.Spec.Containers = slices.Clone(pod.Spec.Containers)
 	}
 	for i := range pod.Spec.Containers {
-		if image, ok := p.Images[pod.Spec.Containers[i].Name]; ok {
-			pod.Spec.Containers[i].Image = image
+		c := &pod.Spec.Containers[i]
+		if image, ok := p.Images[c.Name]; ok {
+			c.Image = image
+		}
+		if values, ok := p.Resources[c.Name]; ok {
+			c.Resources.Limits = withValues(c.Resources.Limits, values.Limits)
+			c.Resources.Requests = withValues(c.Resources.Requests, values.Requests)
 		}
 	}
 	for _, condition := range p.Conditions {
@@ -169,6 +200,18 @@ func set(m *map[string]*string, key string, value *string) {
 		*m = map[string]*string{}
 	}
 	(*m)[key] = value
+}
+
+func withValues(current, change corev1.ResourceList) corev1.ResourceList {
+	if len(change) == 0 {
+		return current
+	}
+	out := maps.Clone(current)
+	if out == nil {
+		out = corev1.ResourceList{}
+	}
+	maps.Copy(out, change)
+	return out
 }
 
 func withKeys(current map[string]string, change map[string]*string) map[string]string {

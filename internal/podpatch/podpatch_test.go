@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
@@ -31,6 +32,9 @@ func TestApplyToAgreesWithStrategicMerge(t *testing.T) {
 		"annotations on nil": func(p *Patch) { p.Annotate("a", "1"); p.DropAnnotation("b") },
 		"finalizers":         func(p *Patch) { p.Finalizers = []string{"a", "b"} },
 		"image":              func(p *Patch) { p.Image("y", "y:2") },
+		"resources": func(p *Patch) {
+			p.Resize("y", corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}})
+		},
 		"plain condition clears reason and message": func(p *Patch) {
 			p.Conditions = []corev1.PodCondition{{Type: "Gate", Status: "True"}}
 		},

@@ -79,6 +79,7 @@ func (n *fakeNodes) run(ctx context.Context, pod *corev1.Pod) error {
 			status.RestartCount++
 			status.ContainerID = "fake://" + string(pod.UID) + "-" + c.Name + "-" + strconv.Itoa(int(status.RestartCount))
 		}
+		status.Resources = c.Resources.DeepCopy()
 		status.Ready = !strings.Contains(c.Image, badImage)
 		ready = ready && status.Ready
 	}

@@ -50,6 +50,8 @@ type Options struct {
 	// EnvFromMetadata restarts containers in place when metadata their env refers to changes. It
 	// needs the node agent.
 	EnvFromMetadata bool
+	// VerticalScaling changes cpu and memory of running pods. It needs the resize subresource of pods.
+	VerticalScaling bool
 	// PreDownload has images pulled before pods are updated in place. The manager's cache must then have
 	// index ownership.ControllerUIDIndex on ImagePullJobs.
 	PreDownload bool
@@ -78,6 +80,7 @@ type differs struct{ plain, strict *inplace.Differ }
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=imagepulljobs,verbs=get;list;watch;create;delete
@@ -114,10 +117,10 @@ func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.
 		Lagged: lagged,
 	}
 	r.puller = &prepull.Puller{Client: c, Events: publisher, FieldOwner: fieldOwner}
-	r.differs = differs{
-		plain:  &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata}},
-		strict: &inplace.Differ{Options: inplace.Options{EnvFromMetadata: r.EnvFromMetadata, CompareClaimTemplates: r.RecreateOnClaimChange}},
-	}
+	options := inplace.Options{EnvFromMetadata: r.EnvFromMetadata, VerticalScaling: r.VerticalScaling}
+	r.differs.plain = &inplace.Differ{Options: options}
+	options.CompareClaimTemplates = r.RecreateOnClaimChange
+	r.differs.strict = &inplace.Differ{Options: options}
 	r.pace = newPace()
 }
 

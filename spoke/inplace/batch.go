@@ -36,21 +36,23 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 		patch.Image(name, image)
 		recordImageID(state, pod, name)
 	}
+	for name := range spec.ContainerResources {
+		if !slices.Contains(batch, name) {
+			put(&rest.ContainerResources, name, spec.ContainerResources[name])
+			continue
+		}
+		patch.Resize(name, spec.ContainerResources[name])
+	}
 	for name, meta := range spec.ContainerRefMetadata {
 		if !slices.Contains(batch, name) {
 			put(&rest.ContainerRefMetadata, name, meta)
 			continue
 		}
-		for key, value := range meta.Labels {
-			patch.Label(key, value)
-		}
-		for key, value := range meta.Annotations {
-			patch.Annotate(key, value)
-		}
+		setMetadata(&patch, &meta)
 	}
 	state.NextContainerImages = rest.ContainerImages
 	state.NextContainerRefMeta = rest.ContainerRefMetadata
-	state.NextContainerResources = nil
+	state.NextContainerResources = rest.ContainerResources
 	state.PreCheckBeforeNext = nil
 	if state.hasNext() {
 		state.PreCheckBeforeNext = &PreCheck{ContainersRequiredReady: batch}
@@ -60,6 +62,15 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 			Batch{Timestamp: metav1.NewTime(now), Containers: batch})
 	}
 	return patch, writeState(&patch, state)
+}
+
+func setMetadata(patch *podpatch.Patch, meta *metav1.ObjectMeta) {
+	for key, value := range meta.Labels {
+		patch.Label(key, value)
+	}
+	for key, value := range meta.Annotations {
+		patch.Annotate(key, value)
+	}
 }
 
 func put[V any](m *map[string]V, key string, value V) {

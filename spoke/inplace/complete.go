@@ -41,6 +41,11 @@ func containersDone(pod *corev1.Pod, state *State) (done bool, why string) {
 			return false, "containers do not run with the new metadata in their env yet"
 		}
 	}
+	if state.UpdateResources {
+		if done, why := resized(pod); !done {
+			return false, why
+		}
+	}
 	if meta != nil && matches(pod, meta, plainMatches) {
 		return true, ""
 	}

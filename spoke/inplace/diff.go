@@ -27,6 +27,9 @@ type Options struct {
 	// EnvFromMetadata restarts containers whose env refers to a changed label or annotation. Without it
 	// such a change means recreation.
 	EnvFromMetadata bool
+	// VerticalScaling changes cpu and memory of running containers. It needs the resize subresource of pods
+	// (Kubernetes 1.32 and later). Without it such a change means recreation.
+	VerticalScaling bool
 	// CompareClaimTemplates refuses when the claim templates of the revisions differ.
 	CompareClaimTemplates bool
 }
@@ -58,22 +61,36 @@ func Diff(from, to *appsv1.ControllerRevision, options Options) Verdict {
 	if err != nil {
 		return Verdict{Because: err.Error()}
 	}
-	spec := &Spec{Revision: to.Name}
 	differences, err := withoutDefaults(diffTrees(nil, old, wanted), oldTemplate, newTemplate)
 	if err != nil {
 		return Verdict{Because: err.Error()}
 	}
+	spec, because := specOf(differences, oldTemplate, newTemplate, options)
+	if because != "" {
+		return Verdict{Because: because}
+	}
+	spec.Revision = to.Name
+	return Verdict{Spec: spec}
+}
+
+// specOf turns the differences of two templates into a change in place, or says what forbids it.
+func specOf(differences []difference, from, to *corev1.PodTemplateSpec, options Options) (spec *Spec, because string) {
+	spec = &Spec{}
 	for _, d := range differences {
-		if !take(spec, d, oldTemplate, options) {
-			return Verdict{Because: "template." + strings.Join(d.path, ".") + " changed"}
+		if !take(spec, d, from, options) {
+			return nil, "template." + strings.Join(d.path, ".") + " changed"
 		}
+	}
+	if a, b := qosOf(&from.Spec), qosOf(&to.Spec); a != b && len(spec.ContainerResources) > 0 {
+		return nil, fmt.Sprintf("the pod's quality of service would change from %s to %s", a, b)
 	}
 	if slices.ContainsFunc(differences, func(d difference) bool { return d.path[0] == metadataField }) {
-		if spec.MetaDataPatch, err = metadataPatch(spec, oldTemplate, newTemplate); err != nil {
-			return Verdict{Because: err.Error()}
+		var err error
+		if spec.MetaDataPatch, err = metadataPatch(spec, from, to); err != nil {
+			return nil, err.Error()
 		}
 	}
-	return Verdict{Spec: spec}
+	return spec, ""
 }
 
 const metadataField = "metadata"
@@ -84,11 +101,16 @@ func take(spec *Spec, d difference, old *corev1.PodTemplateSpec, options Options
 		// Without the agent's restart the containers would go on with the old value.
 		return !recordReference(spec, d, old) || options.EnvFromMetadata
 	}
-	name, image, ok := imageChange(d, old)
-	if ok {
+	if name, image, ok := imageChange(d, old); ok {
 		put(&spec.ContainerImages, name, image)
+		return true
 	}
-	return ok
+	name, change, ok := resourceChange(d, old)
+	if !ok || !options.VerticalScaling {
+		return false
+	}
+	addResources(spec, name, change)
+	return true
 }
 
 func claimTemplatesDiffer(from, to *appsv1.ControllerRevision) bool {
@@ -117,18 +139,27 @@ func readPayload(r *appsv1.ControllerRevision) (map[string]any, *corev1.PodTempl
 	return tree, &template, nil
 }
 
-// imageChange reads a difference as a new image of a container of the old template.
-func imageChange(d difference, old *corev1.PodTemplateSpec) (name, image string, ok bool) {
+// containerOf returns the container of the old template in which a value was replaced, and the path of the value in it.
+func containerOf(d difference, old *corev1.PodTemplateSpec) (*corev1.Container, []string) {
 	p := d.path
-	if d.kind != replaced || len(p) != 4 || p[0] != "spec" || p[1] != "containers" || p[3] != "image" {
-		return "", "", false
+	if d.kind != replaced || len(p) < 4 || p[0] != "spec" || p[1] != "containers" {
+		return nil, nil
 	}
 	index, err := strconv.Atoi(p[2])
 	if err != nil || index >= len(old.Spec.Containers) {
+		return nil, nil
+	}
+	return &old.Spec.Containers[index], p[3:]
+}
+
+// imageChange reads a difference as a new image of a container of the old template.
+func imageChange(d difference, old *corev1.PodTemplateSpec) (name, image string, ok bool) {
+	c, path := containerOf(d, old)
+	if c == nil || len(path) != 1 || path[0] != "image" {
 		return "", "", false
 	}
 	image, ok = d.value.(string)
-	return old.Spec.Containers[index].Name, image, ok && image != ""
+	return c.Name, image, ok && image != ""
 }
 
 // recordReference notes the containers whose env refers to an added or replaced label or annotation, and

@@ -20,7 +20,8 @@ const startReason = "StartInPlaceUpdate"
 
 // Begin is what starting an in-place update takes: first CloseGate (may be empty), then Change.
 type Begin struct {
-	// CloseGate sets the readiness gate's condition False.
+	// CloseGate sets the readiness gate's condition False. Empty where there is no gate, and where containers only
+	// get other resources and go on running.
 	CloseGate podpatch.Patch
 	// Change carries the state annotation and either the first batch or the grace annotation. The
 	// caller adds the revision labels and the lifecycle state to it.
@@ -29,12 +30,13 @@ type Begin struct {
 	After time.Duration
 }
 
-// Start begins the update of a pod. The spec's images that the pod has already are left alone, and
+// Start begins the update of a pod. The spec's images and resources that the pod has already are left alone, and
 // when no container is left to change there is no grace period.
 func Start(pod *corev1.Pod, spec *Spec, now time.Time) (Begin, error) {
 	var begin Begin
 	todo := *spec
 	todo.ContainerImages = missingImages(pod, spec.ContainerImages)
+	todo.ContainerResources = missingResources(pod, spec.ContainerResources)
 	state := &State{
 		Revision: spec.Revision, UpdateTimestamp: metav1.NewTime(now),
 		LastContainerStatuses: unfinished(pod),
@@ -42,7 +44,7 @@ func Start(pod *corev1.Pod, spec *Spec, now time.Time) (Begin, error) {
 		UpdateResources:       len(spec.ContainerResources) > 0,
 		UpdateImages:          len(todo.ContainerImages) > 0,
 	}
-	if pods.HasReadinessGate(pod, appsv1beta1.InPlaceUpdateReady) {
+	if pods.HasReadinessGate(pod, appsv1beta1.InPlaceUpdateReady) && interrupts(pod, spec) {
 		begin.CloseGate.Conditions = []corev1.PodCondition{{
 			Type: appsv1beta1.InPlaceUpdateReady, Status: corev1.ConditionFalse,
 			Reason: startReason, LastTransitionTime: metav1.NewTime(now),

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -84,12 +85,40 @@ func addIndexes(indexer client.FieldIndexer) error {
 
 // addCloneSet hands the gates that CloneSets read to their controller.
 func addCloneSet(mgr manager.Manager) error {
+	resizes, err := resizesPods(mgr)
+	if err != nil {
+		return err
+	}
 	return cloneset.Add(mgr, cloneset.Options{
 		ShortHash:               features.Enabled(features.CloneSetShortHash),
 		PartitionRollback:       features.Enabled(features.CloneSetPartitionRollback),
 		PreparingUpdateAsUpdate: features.Enabled(features.PreparingUpdateAsUpdate),
 		RecreateOnClaimChange:   features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),
 		EnvFromMetadata:         features.Enabled(features.InPlaceUpdateEnvFromMetadata),
+		VerticalScaling:         resizes,
 		PreDownload:             features.Enabled(features.PreDownloadImageForInPlaceUpdate),
 	})
+}
+
+// resizesPods says whether changed resources of a template are an update in place: the gate asks for it, and the API
+// server can do it, which it can from Kubernetes 1.32 on.
+func resizesPods(mgr manager.Manager) (bool, error) {
+	if !features.Enabled(features.InPlaceWorkloadVerticalScaling) {
+		return false, nil
+	}
+	found, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return false, wrap("discovery", err)
+	}
+	core, err := found.ServerResourcesForGroupVersion("v1")
+	if err != nil {
+		return false, wrap("discovery", err)
+	}
+	for i := range core.APIResources {
+		if core.APIResources[i].Name == "pods/resize" {
+			return true, nil
+		}
+	}
+	mgr.GetLogger().Info("this API server cannot resize pods: changed resources recreate them", "gate", features.InPlaceWorkloadVerticalScaling)
+	return false, nil
 }

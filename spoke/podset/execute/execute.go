@@ -124,8 +124,8 @@ func (e *Executor) Execute(ctx context.Context, owner client.Object, plan *podse
 	return out
 }
 
-// change sends the writes of one change. All but the last touch only the status, so anything else
-// that differs after one of them was changed by somebody else, and the rest must be planned anew.
+// change sends the writes of one change. What differs after one of them beside the status and what was written
+// was changed by somebody else, and the rest must be planned anew.
 func (e *Executor) change(ctx context.Context, owner client.Object, change *podset.Change) error {
 	pod := change.Pod
 	for i := range change.Writes {
@@ -135,12 +135,19 @@ func (e *Executor) change(ctx context.Context, owner client.Object, change *pods
 			return fmt.Errorf("patch pod %s: %w", pod.Name, err)
 		}
 		e.Expectations.Patched(owner.GetUID(), after, e.Now())
-		if i+1 < len(change.Writes) && !onlyStatusDiffers(pod, after) {
+		if i+1 < len(change.Writes) && !onlyStatusDiffers(written(pod, &write.Patch), after) {
 			return fmt.Errorf("pod %s: %w", pod.Name, errChanged)
 		}
 		pod = after
 	}
 	return nil
+}
+
+// written is the pod as a write should leave it.
+func written(pod *corev1.Pod, patch *podpatch.Patch) *corev1.Pod {
+	out := *pod // ApplyTo changes copies of what it changes
+	patch.ApplyTo(&out)
+	return &out
 }
 
 // errChanged is a conflict found by looking.
@@ -190,6 +197,9 @@ func (e *Executor) send(ctx context.Context, pod *corev1.Pod, patch *podpatch.Pa
 	raw := client.RawPatch(types.StrategicMergePatchType, body)
 	if patch.OnStatus() {
 		return after, e.Client.Status().Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
+	}
+	if patch.OnResize() {
+		return after, e.Client.SubResource("resize").Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
 	}
 	return after, e.Client.Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
 }
