@@ -155,7 +155,7 @@ func (p *prober) judge(missing []string, answered bool, err error) verdict {
 		return verdict{NotInstalled, fmt.Sprintf("missing: %s. The API server does not ask us about everything it should. "+
 			"We may not create it; apply our manifests again", strings.Join(missing, ", "))}
 	case err != nil && strings.Contains(err.Error(), "failed calling webhook"):
-		return verdict{NotReached, fmt.Sprintf("the API server does not reach our webhooks, so writes of our kinds are refused and pods are let in without us: %v. %s", err, p.fix())}
+		return verdict{NotReached, fmt.Sprintf("the API server does not reach our webhooks, so writes of our kinds are refused and pods are let in without us: %.400s. %s", err.Error(), p.fix())}
 	case err != nil:
 		return verdict{Unknown, fmt.Sprintf("could not ask the API server to reach our webhooks: %v", err)}
 	case !answered:
