@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	_ "time/tzdata" // schedules name time zones, and images have no data of their own
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
