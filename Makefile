@@ -15,6 +15,8 @@ REAL_NODES ?= 0
 ZONES ?= a,b
 # Seconds before one package's tests are given up.
 TEST_TIMEOUT ?= 20m
+# Random objects of each kind and direction that make fuzz converts.
+ROUNDS ?= 100000
 # Which tests: a go test -run or ginkgo --focus expression.
 FOCUS ?=
 
@@ -60,6 +62,10 @@ test-e2e: assets ## Run the end-to-end tests on simulated nodes, but for the slo
 e2e: assets ## Run all end-to-end tests, the slow and those on real nodes too (needs root on Linux). KEEP=1 leaves the clusters up.
 	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e; $(CLUSTERS) down --name e2e-real' EXIT;) \
 	go test -tags e2e -p 1 -timeout 60m -v ./e2e/... -args --ginkgo.focus='$(FOCUS)'
+
+.PHONY: fuzz
+fuzz: ## Convert ROUNDS random objects of every kind there and back: minutes.
+	go test -timeout 60m -count 1 -v -run RoundTrips ./apis/apps/v1alpha1 ./apis/policy/v1alpha1 ./apis/rollouts/v1alpha1 -conversion.rounds $(ROUNDS)
 
 .PHONY: bench
 bench: assets ## Measure the hub with 100 members and 10,000 replicas; table here, JSON in .bench/.

@@ -31,7 +31,7 @@ var _ = Describe("resources of a template", func() {
 		DeferCleanup(run.stop)
 		set := newSet(ns, 3, appsv1beta1.InPlaceOnlyPodUpdateStrategyType)
 		main := &set.Spec.Template.Spec.Containers[0]
-		main.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("100m")}
+		main.Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("100m")} // the API server makes requests of them
 		Expect(admin.Create(ctx, set)).To(Succeed())
 		Eventually(status(ctx, set)).Should(haveCounts(3, 3, 3))
 		before := uids(listPods(ctx, ns))
@@ -43,17 +43,29 @@ var _ = Describe("resources of a template", func() {
 			since := time.Now()
 			edit(ctx, set, func(s *appsv1beta1.CloneSet) {
 				main := &s.Spec.Template.Spec.Containers[0]
-				main.Resources.Requests["cpu"], main.Image = resource.MustParse(step.cpu), step.image
+				main.Resources.Limits["cpu"], main.Image = resource.MustParse(step.cpu), step.image
 			})
 			Eventually(status(ctx, set)).Should(SatisfyAll(haveCounts(3, 3, 3), HaveField("ObservedGeneration", set.Generation)))
 			pods := listPods(ctx, ns)
 			Expect(uids(pods)).To(ConsistOf(before))
 			for i := range pods {
 				main := &pods[i].Spec.Containers[0]
+				Expect(main.Resources.Limits.Cpu().String()).To(Equal(step.cpu))
 				Expect(main.Resources.Requests.Cpu().String()).To(Equal(step.cpu))
 				Expect(main.Image).To(Equal(step.image))
 			}
 			Expect(len(podWrites(since))).To(BeNumerically("<=", 3*step.writes), "%v", podWrites(since))
+		}
+
+		By("a size that no node has takes no pod out of service, though the image changes as well")
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) {
+			main := &s.Spec.Template.Spec.Containers[0]
+			main.Resources.Limits["cpu"], main.Image = resource.MustParse("999"), "web:3"
+		})
+		Eventually(status(ctx, set)).Should(HaveField("Conditions", ContainElement(SatisfyAll(
+			HaveField("Type", appsv1beta1.CloneSetConditionFailedUpdate), HaveField("Message", ContainSubstring("allocatable"))))))
+		for _, pod := range listPods(ctx, ns) {
+			Expect(isTrue(&pod, corev1.PodReady)).To(BeTrue())
 		}
 	})
 })

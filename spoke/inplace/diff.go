@@ -81,8 +81,11 @@ func specOf(differences []difference, from, to *corev1.PodTemplateSpec, options 
 			return nil, "template." + strings.Join(d.path, ".") + " changed"
 		}
 	}
-	if a, b := qosOf(&from.Spec), qosOf(&to.Spec); a != b && len(spec.ContainerResources) > 0 {
-		return nil, fmt.Sprintf("the pod's quality of service would change from %s to %s", a, b)
+	if len(spec.ContainerResources) > 0 {
+		if because := cannotResize(from, to); because != "" {
+			return nil, because
+		}
+		addRequests(spec, from)
 	}
 	if slices.ContainsFunc(differences, func(d difference) bool { return d.path[0] == metadataField }) {
 		var err error

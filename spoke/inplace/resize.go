@@ -44,6 +44,30 @@ func addResources(spec *Spec, container string, change corev1.ResourceRequiremen
 	put(&spec.ContainerResources, container, all)
 }
 
+// cannotResize says what keeps the resources of a pod's containers from being changed; empty when nothing does.
+func cannotResize(from, to *corev1.PodTemplateSpec) string {
+	if from.Spec.Resources != nil || to.Spec.Resources != nil {
+		return "the template has resources for the pod as a whole"
+	}
+	if a, b := qosOf(&from.Spec), qosOf(&to.Spec); a != b {
+		return fmt.Sprintf("the pod's quality of service would change from %s to %s", a, b)
+	}
+	return ""
+}
+
+// addRequests lets requests follow limits where the template has only limits: the API server has put the old ones
+// into the pod.
+func addRequests(spec *Spec, from *corev1.PodTemplateSpec) {
+	for i := range from.Spec.Containers {
+		c := &from.Spec.Containers[i]
+		for name, limit := range spec.ContainerResources[c.Name].Limits {
+			if _, asked := c.Resources.Requests[name]; !asked {
+				addResources(spec, c.Name, corev1.ResourceRequirements{Requests: corev1.ResourceList{name: limit}})
+			}
+		}
+	}
+}
+
 func joined(a, b corev1.ResourceList) corev1.ResourceList {
 	if len(a) == 0 {
 		return b

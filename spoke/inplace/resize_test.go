@@ -60,6 +60,13 @@ func TestDiffOfResources(t *testing.T) {
 				ContainerResources: map[string]corev1.ResourceRequirements{"main": {Requests: list("memory", "2Gi"), Limits: list("cpu", "3", "memory", "2Gi")}},
 			},
 		},
+		"limits alone, which requests follow": {
+			from: func(main, _ *corev1.Container) { main.Resources.Requests = nil },
+			to: func(main, _ *corev1.Container) {
+				main.Resources.Requests, main.Resources.Limits["cpu"] = nil, resource.MustParse("3")
+			},
+			spec: &Spec{ContainerResources: map[string]corev1.ResourceRequirements{"main": {Requests: list("cpu", "3"), Limits: list("cpu", "3")}}},
+		},
 		"another field as well": {to: func(main, side *corev1.Container) { cpu("2")(main, side); main.Args = []string{"a"} }, because: "template.spec.containers.0.args changed"},
 		"a resource more":       {to: func(_, side *corev1.Container) { side.Resources.Requests = list("cpu", "1") }, because: "template.spec.containers.1.resources.requests changed"},
 		"a resource less":       {to: func(main, _ *corev1.Container) { delete(main.Resources.Requests, "cpu") }, because: "template.spec.containers.0.resources.requests.cpu changed"},
@@ -86,6 +93,18 @@ func TestDiffOfResources(t *testing.T) {
 				t.Error("-want +got:\n", diff)
 			}
 		})
+	}
+}
+
+func TestDiffOfResourcesBesideThoseOfThePod(t *testing.T) {
+	whole := func(change func(main, side *corev1.Container)) *corev1.PodTemplateSpec {
+		out := sized(change)
+		out.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "4")}
+		return out
+	}
+	got := Diff(revisionOf(t, "w-1", whole(nil)), revisionOf(t, "w-2", whole(cpu("500m"))), Options{VerticalScaling: true})
+	if want := "the template has resources for the pod as a whole"; got.Because != want {
+		t.Errorf("because %q, want %q", got.Because, want)
 	}
 }
 

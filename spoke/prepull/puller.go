@@ -65,7 +65,7 @@ func (p *Puller) create(ctx context.Context, owner client.Object, job *appsv1bet
 	case err == nil:
 		p.Events.Publish(events.Normal(owner, reasonCreated, "PreDownload", fmt.Sprintf("created ImagePullJob %s for image %s", job.Name, job.Spec.Image)))
 	case apierrors.IsAlreadyExists(err):
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+	case apierrors.IsInvalid(err):
 		p.Events.Publish(events.Normal(owner, reasonFailed, "PreDownload", fmt.Sprintf("failed to create ImagePullJob %s for image %s: %v", job.Name, job.Spec.Image, err)))
 	default:
 		return fmt.Errorf("create ImagePullJob %s: %w", job.Name, err)

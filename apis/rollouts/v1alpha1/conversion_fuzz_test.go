@@ -20,7 +20,7 @@ import (
 )
 
 // rounds is how many random objects each direction of each kind is tried with.
-var rounds = flag.Int("rounds", 500, "random objects per kind and direction")
+var rounds = flag.Int("conversion.rounds", 500, "random objects per kind and direction")
 
 // Every served version and back, for every kind: one line each. The functions bring a random object into the
 // form that survives: the annotation for the rolling style is not taken off.

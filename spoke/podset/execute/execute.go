@@ -128,6 +128,9 @@ func (e *Executor) Execute(ctx context.Context, owner client.Object, plan *podse
 // was changed by somebody else, and the rest must be planned anew.
 func (e *Executor) change(ctx context.Context, owner client.Object, change *podset.Change) error {
 	pod := change.Pod
+	if err := e.tryResize(ctx, change); err != nil {
+		return fmt.Errorf("resize pod %s: %w", pod.Name, err)
+	}
 	for i := range change.Writes {
 		write := &change.Writes[i]
 		after, err := e.patch(ctx, pod, write)
@@ -139,6 +142,18 @@ func (e *Executor) change(ctx context.Context, owner client.Object, change *pods
 			return fmt.Errorf("pod %s: %w", pod.Name, errChanged)
 		}
 		pod = after
+	}
+	return nil
+}
+
+// tryResize asks the API server whether it would resize the pod, where something else is written before: a pod that
+// cannot be resized must not be taken out of service for it.
+func (e *Executor) tryResize(ctx context.Context, change *podset.Change) error {
+	for i := 1; i < len(change.Writes); i++ {
+		if patch := &change.Writes[i].Patch; patch.OnResize() {
+			_, err := e.resize(ctx, change.Pod, patch, "", client.DryRunAll)
+			return err
+		}
 	}
 	return nil
 }
@@ -188,20 +203,38 @@ func onlyStatusDiffers(a, b *corev1.Pod) bool {
 }
 
 func (e *Executor) send(ctx context.Context, pod *corev1.Pod, patch *podpatch.Patch, version string) (*corev1.Pod, error) {
-	body, err := patch.JSON(pod.UID, version)
+	if patch.OnResize() {
+		return e.resize(ctx, pod, patch, version)
+	}
+	after, raw, err := request(pod, patch, version)
+	switch {
+	case err != nil:
+		return nil, err
+	case patch.OnStatus():
+		return after, e.Client.Status().Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
+	default:
+		return after, e.Client.Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
+	}
+}
+
+func (e *Executor) resize(ctx context.Context, pod *corev1.Pod, patch *podpatch.Patch, version string, options ...client.SubResourcePatchOption) (*corev1.Pod, error) {
+	after, raw, err := request(pod, patch, version)
 	if err != nil {
 		return nil, err
 	}
+	options = append(options, e.FieldOwner, client.DisableReadYourWritesConsistency)
+	return after, e.Client.SubResource("resize").Patch(ctx, after, raw, options...)
+}
+
+// request is what to send for a patch of a pod, and where the answer goes.
+func request(pod *corev1.Pod, patch *podpatch.Patch, version string) (*corev1.Pod, client.Patch, error) {
+	body, err := patch.JSON(pod.UID, version)
+	if err != nil {
+		return nil, nil, err
+	}
 	after := &corev1.Pod{}
 	after.Namespace, after.Name, after.UID = pod.Namespace, pod.Name, pod.UID
-	raw := client.RawPatch(types.StrategicMergePatchType, body)
-	if patch.OnStatus() {
-		return after, e.Client.Status().Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
-	}
-	if patch.OnResize() {
-		return after, e.Client.SubResource("resize").Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
-	}
-	return after, e.Client.Patch(ctx, after, raw, e.FieldOwner, client.DisableReadYourWritesConsistency)
+	return after, client.RawPatch(types.StrategicMergePatchType, body), nil
 }
 
 func (e *Executor) delete(ctx context.Context, owner client.Object, d *podset.Delete, b Builder) []Fact {
