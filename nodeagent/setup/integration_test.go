@@ -184,7 +184,7 @@ var _ = Describe("container report", Label("integration"), func() {
 
 	It("says when an update waits for an environment it cannot read", func(ctx context.Context) {
 		serve()
-		startAgent(dir)
+		ready(startAgent(dir)) // what ran before is not reported
 		fromLabel := corev1.EnvVar{Name: "VERSION", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['version']"}}}
 		pod := newPod(ctx, ns, "web-0", nodeName, container("main", fromLabel))
 		id := run(pod, "main")
