@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 )
 
 // TestWhetherWeAreReachedIsTold: metrics and events say that the API server reaches the spoke, that it does not,
@@ -155,7 +157,7 @@ func (s *shipped) event(reason string, says ...string) {
 }
 
 // TestExternalCertificates: with the gate on, the spoke serves what somebody else put into the Secret, writes
-// nothing, and is not ready until the authority is everywhere.
+// nothing, and is not ready until the authority was everywhere once.
 func TestExternalCertificates(t *testing.T) {
 	switchGates(t, map[string]bool{"EnableExternalCerts": true})
 	s := ship(t, []string{"apply", "-f", "-"})
@@ -171,7 +173,33 @@ func TestExternalCertificates(t *testing.T) {
 	if err := s.admin.Create(t.Context(), cloneSet("v1alpha1")(0)); err != nil {
 		t.Error(err)
 	}
+	s.badCertificatesAreTold(hooks, authority)
 	s.wroteNothing(time.Time{})
+}
+
+// badCertificatesAreTold wants the spoke to serve on, and to say what is wrong, when somebody changes the authority in
+// one place, and when somebody spoils the Secret.
+func (s *shipped) badCertificatesAreTold(hooks *webhookserver.Options, authority []byte) {
+	s.t.Helper()
+	other, _, _ := certificatesFor(s.t, "elsewhere")
+	i := slices.IndexFunc(s.objects, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "ValidatingWebhookConfiguration" })
+	s.trust(s.objects[i], other)
+	s.event("WebhooksNotTrusted", "caBundle is not ca.crt", "ValidatingWebhookConfiguration flotilla-spoke")
+	s.reached(0)
+	s.awaitReady(hooks)
+	s.trust(s.objects[i], authority)
+	s.reached(1)
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: component + "-webhook-certs"}}
+	spoil := client.RawPatch("application/merge-patch+json", []byte(`{"data":{"tls.crt":null}}`))
+	if err := s.admin.Patch(s.t.Context(), secret, spoil); err != nil {
+		s.t.Fatal(err)
+	}
+	s.reached(0) // within minutes, an event of the same reason only counts up
+	s.awaitReady(hooks)
+	if err := client.NewDryRunClient(s.admin).Create(s.t.Context(), cloneSet("v1alpha1")(1)); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // certificates makes a Secret as another program would, and returns its authority.

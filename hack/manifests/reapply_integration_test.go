@@ -58,19 +58,20 @@ type shipped struct {
 	objects    []*unstructured.Unstructured
 	port       int
 	args       []string
+	podsPass   bool // our webhook is to be asked about new pods
 }
 
 // TestApplyingAgainBreaksNothing: while a spoke runs as shipped and users write pods and workloads, its manifests
-// are applied again and again, gates go off and on, and no call fails.
+// are applied again and again, gates go off and on, no call fails, and no pod is made without our webhook.
 func TestApplyingAgainBreaksNothing(t *testing.T) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(t.Output()), zap.UseDevMode(true)))
 	for name, args := range map[string][]string{"client-side": {"apply", "-f", "-"}, "server-side": {"apply", "--server-side", "-f", "-"}} {
 		t.Run(name, func(t *testing.T) {
+			switchGates(t, map[string]bool{"KruisePodReadinessGate": true})
 			s := ship(t, args)
 			stop := s.start()
-			s.webhooks(true)
 			calls := traffic(t, s.server)
-			calls.warm()
+			s.settle(calls, true)
 			s.again(calls, "with all gates on")
 			quiet := time.Now()
 			s.again(calls, "with nothing to change")
@@ -80,8 +81,7 @@ func TestApplyingAgainBreaksNothing(t *testing.T) {
 			stop()
 			calls.forget() // nobody served
 			stop = s.start()
-			s.webhooks(false)
-			calls.warm()
+			s.settle(calls, false)
 			s.again(calls, "with a gate off")
 			s.webhooks(false)
 
@@ -89,10 +89,10 @@ func TestApplyingAgainBreaksNothing(t *testing.T) {
 			stop()
 			calls.forget()
 			s.start()
-			s.webhooks(true)
-			calls.warm()
+			s.settle(calls, true)
 			s.again(calls, "with the gate on again")
 			s.webhooks(true)
+			s.ownsAuthoritiesAlone()
 		})
 	}
 }
@@ -173,6 +173,15 @@ func (s *shipped) await(what string, holds func(context.Context) error) {
 	}
 }
 
+// settle waits until new pods pass our webhook, or do not, and no longer differ from that.
+func (s *shipped) settle(calls *caller, ofPods bool) {
+	s.t.Helper()
+	s.podsPass = ofPods
+	s.webhooks(ofPods)
+	calls.warm()
+	calls.settle(ofPods)
+}
+
 // webhooks waits until the API server is told of all webhooks, or of all but the pods'.
 func (s *shipped) webhooks(ofPods bool) {
 	s.t.Helper()
@@ -218,8 +227,43 @@ func (s *shipped) again(calls *caller, when string) {
 	calls.warm()
 	failed, gap, slowest, made := calls.since(began)
 	s.t.Logf("%s: applied twice in %s, %d calls, %d failed, longest gap %s, slowest call %s", when, took.Round(time.Millisecond), made, len(failed), gap.Round(time.Millisecond), slowest.Round(time.Millisecond))
+	if s.podsPass {
+		pods, gap := calls.unasked(began)
+		s.t.Logf("%s: %d pods were made without our webhook, longest time %s", when, pods, gap.Round(time.Millisecond))
+		if pods > 0 {
+			s.t.Errorf("%s: %d pods were made without our webhook", when, pods)
+		}
+	}
 	for _, f := range failed {
 		s.t.Errorf("%s: %s after %s: %v", when, f.what, f.at.Sub(began).Round(time.Millisecond), f.err)
+	}
+}
+
+// ownsAuthoritiesAlone wants the spoke to own nothing of CRDs but whom to trust, which the manifests do not have: a
+// server-side apply of newer ones must not be refused.
+func (s *shipped) ownsAuthoritiesAlone() {
+	s.t.Helper()
+	found := 0
+	for _, obj := range s.objects {
+		live := obj.DeepCopy()
+		if obj.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		if err := s.admin.Get(s.t.Context(), client.ObjectKeyFromObject(obj), live); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, owner := range live.GetManagedFields() {
+			if owner.Manager != component+"-webhooks" {
+				continue
+			}
+			found++
+			if have := owner.FieldsV1.GetRawString(); have != `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:caBundle":{}}}}}}` {
+				s.t.Errorf("of %s the spoke owns %s", obj.GetName(), have)
+			}
+		}
+	}
+	if found == 0 {
+		s.t.Error("the spoke owns nothing of any CRD")
 	}
 }
 

@@ -8,6 +8,7 @@ package manifests
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ type call struct {
 	took  time.Duration
 	err   error
 	actor int
+	// bare is set of a pod that was made without what our webhook puts into each.
+	bare bool
 }
 
 // caller is users who write without a pause.
@@ -65,6 +68,9 @@ func (c *caller) life(ctx context.Context, user client.Client, actor int, obj *u
 	if !c.call(ctx, actor, "create "+what, func() error { return user.Create(ctx, obj) }) {
 		return
 	}
+	if obj.GetKind() == "Pod" && !passed(obj) {
+		c.bare(actor)
+	}
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"changed":"yes"}}}`))
 	c.call(ctx, actor, "update "+what, func() error { return user.Patch(ctx, obj, patch) })
 	c.call(ctx, actor, "delete "+what, func() error { return user.Delete(ctx, obj, client.GracePeriodSeconds(0)) })
@@ -78,8 +84,66 @@ func (c *caller) call(ctx context.Context, actor int, what string, do func() err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls = append(c.calls, call{what, began, time.Since(began), err, actor})
+	c.calls = append(c.calls, call{what: what, at: began, took: time.Since(began), err: err, actor: actor})
 	return err == nil
+}
+
+// bare marks a user's last call.
+func (c *caller) bare(actor int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, call := range slices.Backward(c.calls) {
+		if call.actor == actor {
+			c.calls[i].bare = true
+			return
+		}
+	}
+}
+
+// passed tells whether a pod passed our webhook, where gate KruisePodReadinessGate is on.
+func passed(pod *unstructured.Unstructured) bool {
+	gates, _, _ := unstructured.NestedSlice(pod.Object, "spec", "readinessGates")
+	return slices.ContainsFunc(gates, func(g any) bool { return g.(map[string]any)["conditionType"] == "KruisePodReady" })
+}
+
+// settle waits until the API server sends new pods to our webhook, or does no more: it learns of changes late.
+func (c *caller) settle(ofPods bool) {
+	c.t.Helper()
+	began := time.Now()
+	err := wait.PollUntilContextTimeout(c.t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, call := range slices.Backward(c.calls) {
+			if call.at.After(began) && call.what == "create v1 Pod" && call.err == nil {
+				return call.bare != ofPods, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		c.t.Fatalf("not so: new pods pass our webhook: %v", ofPods)
+	}
+}
+
+// unasked returns how many pods were made without our webhook from a moment on, and the longest time in which all were.
+func (c *caller) unasked(moment time.Time) (pods int, gap time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var since time.Time
+	for _, call := range c.calls {
+		switch {
+		case call.at.Before(moment) || call.what != "create v1 Pod" || call.err != nil:
+		case !call.bare:
+			since = time.Time{}
+		default:
+			pods++
+			if since.IsZero() {
+				since = call.at
+			}
+			gap = max(gap, call.at.Add(call.took).Sub(since))
+		}
+	}
+	return pods, gap
 }
 
 // forget drops what was called so far.

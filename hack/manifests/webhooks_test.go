@@ -30,7 +30,7 @@ func TestElectionsAreNotHeldUp(t *testing.T) {
 					continue
 				}
 				found++
-				if metav1.FormatLabelSelector(hook.ObjectSelector) != "internal.kruise.io/reach-probe" {
+				if metav1.FormatLabelSelector(hook.ObjectSelector) != "internal.kruise.io/reach-probe="+cfg.Name {
 					t.Errorf("%s: %s is asked about Leases %v", dir, hook.Name, hook.ObjectSelector)
 				}
 			}

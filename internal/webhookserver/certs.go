@@ -39,7 +39,8 @@ type bundle struct {
 // servingLife is how long a serving certificate lives that is renewed so long before it ends.
 func servingLife(renewBefore time.Duration) time.Duration { return max(year, 2*renewBefore) }
 
-// valid tells whether the serving pair belongs together, and is signed by the authority for that host at a time.
+// valid tells whether the serving pair belongs together, and is signed for that host at a time by the authority, be it
+// through the intermediate ones that follow the serving certificate.
 func (b bundle) valid(host string, at time.Time) error {
 	if _, err := tls.X509KeyPair(b.servingCert, b.servingKey); err != nil {
 		return fmt.Errorf("serving pair: %w", err)
@@ -52,7 +53,11 @@ func (b bundle) valid(host string, at time.Time) error {
 	if !roots.AppendCertsFromPEM(b.authorityCert) {
 		return errors.New("authority certificate: none found")
 	}
-	_, err = chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: at})
+	between := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	_, err = chain[0].Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: at})
 	return err
 }
 

@@ -5,10 +5,14 @@ package webhookserver
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/x509"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 func TestRenew(t *testing.T) {
@@ -54,6 +58,59 @@ func TestRenew(t *testing.T) {
 	if (bundle{}).valid("svc.ns.svc", now) == nil || (bundle{authorityCert: []byte("x")}).valid("svc.ns.svc", now) == nil {
 		t.Error("an empty or broken bundle is valid")
 	}
+}
+
+// A chain leads from the serving certificate over intermediate ones to the authority, which need not be in it.
+func TestChainWithIntermediate(t *testing.T) {
+	const host = "svc.ns.svc"
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	root, rootKey, err := newAuthority(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	middle, middleKey := intermediate(t, root, rootKey, now)
+	leaf, leafKey, err := newServing(host, middle, middleKey, now, year)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyutil.MarshalPrivateKeyToPEM(leafKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := func(chain ...[]byte) bundle {
+		return bundle{authorityCert: encodeCert(root.Raw), servingCert: joinPEM(chain...), servingKey: key}
+	}
+	whole := served(encodeCert(leaf), encodeCert(middle.Raw))
+	if err := whole.valid(host, now); err != nil {
+		t.Error(err)
+	}
+	if err := served(encodeCert(leaf), encodeCert(middle.Raw), encodeCert(root.Raw)).valid(host, now); err != nil {
+		t.Errorf("with the authority in it: %v", err)
+	}
+	if served(encodeCert(leaf)).valid(host, now) == nil {
+		t.Error("valid though the intermediate one is missing")
+	}
+	if whole.authorityCert = freshBundle(t, host).authorityCert; whole.valid(host, now) == nil {
+		t.Error("valid though another authority signed")
+	}
+}
+
+func intermediate(t *testing.T, root *x509.Certificate, rootKey *ecdsa.PrivateKey, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	tmpl, key, err := template("intermediate", now, authorityLife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl.IsCA, tmpl.BasicConstraintsValid, tmpl.KeyUsage = true, true, x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, root, key.Public(), rootKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, key
 }
 
 // However early certificates are renewed, a fresh one is not renewed at once: that would never end.

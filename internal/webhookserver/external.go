@@ -13,11 +13,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // With gate EnableExternalCerts somebody else writes the Secret (keys ca.crt, tls.crt, tls.key) and puts the
 // authority into webhook configurations and CRDs. Nothing is written here. What is missing keeps the readiness
-// check from passing, and is named by it.
+// check from passing at first, and is named by it. Once all was right it is only told (by the log here, and by the
+// prober), and the last valid pair is served on: whatever is wrong then is so for every replica at once, as while an
+// authority is replaced, and no endpoint at all is worse than one that some webhooks do not trust yet.
 
 // lookExternal makes one pass in which nothing is written.
 func (k *keeper) lookExternal(ctx context.Context) error {
@@ -26,7 +29,7 @@ func (k *keeper) lookExternal(ctx context.Context) error {
 		return err
 	}
 	if err := b.valid(k.serverName(), k.clock.Now()); err != nil {
-		k.report("Secret %s/%s: %v: with feature gate EnableExternalCerts somebody else has to write ca.crt, tls.crt and tls.key there, for host %s",
+		k.report(ctx, "Secret %s/%s: %v: with feature gate EnableExternalCerts somebody else has to write ca.crt, tls.crt and tls.key there, for host %s",
 			k.Namespace, k.Secret, err, k.serverName())
 		return nil // its change wakes us
 	}
@@ -44,17 +47,26 @@ func (k *keeper) lookExternal(ctx context.Context) error {
 		}
 	}
 	if len(without) > 0 {
-		k.report("feature gate EnableExternalCerts is on, and caBundle is not ca.crt of Secret %s/%s in: %s",
+		k.report(ctx, "feature gate EnableExternalCerts is on, and caBundle is not ca.crt of Secret %s/%s in: %s",
 			k.Namespace, k.Secret, strings.Join(without, ", "))
 		return nil // their change wakes us
 	}
-	k.problem.Store(nil)
+	k.solved()
 	return nil
 }
 
-func (k *keeper) report(format string, args ...any) {
+// report notes a problem, and logs it if it is a new one.
+func (k *keeper) report(ctx context.Context, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	k.problem.Store(&text)
+	if last := k.problem.Swap(&text); last == nil || *last != text {
+		log.FromContext(ctx).Error(nil, "External certificates are not as they should be", "component", k.Component, "why", text)
+	}
+}
+
+// solved notes that there is no problem.
+func (k *keeper) solved() {
+	k.problem.Store(nil)
+	k.trusted.Store(true)
 }
 
 // tellable returns what there is of our webhook configurations and of the CRDs that are converted.

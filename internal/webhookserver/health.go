@@ -16,10 +16,10 @@ import (
 // patience bounds one look at our own server.
 const patience = 2 * time.Second
 
-// Ready is a readiness check: there are certificates, those of somebody else are trusted wherever ours would be,
-// and our own server answers over HTTPS with them.
+// Ready is a readiness check: there are certificates, those of somebody else were once trusted wherever ours would
+// be, and our own server answers over HTTPS with them.
 func (o *Options) Ready(probe *http.Request) error {
-	if text := o.problem.Load(); text != nil {
+	if text := o.problem.Load(); text != nil && !o.trusted.Load() {
 		return errors.New(*text)
 	}
 	now := o.serving.Load()

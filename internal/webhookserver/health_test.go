@@ -64,9 +64,12 @@ func TestReady(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	want("")
-	k.report("nobody trusts %s", "us")
+	k.report(t.Context(), "nobody trusts %s", "us")
 	want("nobody trusts us")
-	o.problem.Store(nil)
+	k.solved()
+	want("")
+	k.report(t.Context(), "nobody trusts %s any more", "us")
+	want("") // all replicas would go at once
 	other := freshBundle(t, "other.ns.svc")
 	if err := k.serve(other); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,8 @@ type Options struct {
 	serving atomic.Pointer[credentials]
 	// problem is what keeps external certificates from being trusted; nil when nothing does.
 	problem atomic.Pointer[string]
+	// trusted is set for good when there was no problem with external certificates once.
+	trusted atomic.Bool
 }
 
 // credentials are a serving pair and whom to trust to believe it.

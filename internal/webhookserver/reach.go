@@ -35,7 +35,7 @@ const (
 
 var (
 	reachable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "flotilla_webhook_reachable", Help: "1 if the API server reached the webhooks when it was last asked to. Only the replica that acts asks.",
+		Name: "flotilla_webhook_reachable", Help: "1 if the API server reached the webhooks when it was last asked to, and trusts all of them. Only the replica that acts asks.",
 	}, []string{"component"})
 	reachChecked = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "flotilla_webhook_reach_check_timestamp_seconds", Help: "When the API server was last asked to reach the webhooks.",
@@ -110,11 +110,11 @@ func (p *prober) probe(ctx context.Context) verdict {
 	}
 	challenge := rand.Text()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-		Namespace: p.Namespace, Name: p.Component + "-reach", Labels: map[string]string{reachLabel: "true"},
+		Namespace: p.Namespace, Name: p.Component + "-reach", Labels: map[string]string{reachLabel: p.Component},
 		Annotations: map[string]string{reachChallenge: challenge},
 	}}
 	err = p.api.Create(ctx, lease)
-	return p.judge(missing, lease.Annotations[reachAnswer] == challenge, err)
+	return p.withProblem(p.judge(missing, lease.Annotations[reachAnswer] == challenge, err))
 }
 
 // missing says what of the installed manifests is not there.
@@ -164,6 +164,19 @@ func (p *prober) judge(missing []string, answered bool, err error) verdict {
 	return verdict{Reached, "the API server reaches our webhooks"}
 }
 
+// withProblem adds to a verdict what is wrong with certificates of somebody else.
+func (p *prober) withProblem(v verdict) verdict {
+	text := p.problem.Load()
+	switch {
+	case text == nil:
+	case v.reason == Reached:
+		return verdict{NotTrusted, "the API server reaches our webhooks, but may not trust all of them: " + *text}
+	case v.reason == NotReached:
+		v.note += ". Besides, " + *text
+	}
+	return v
+}
+
 // fix is what to do when the API server does not reach us.
 func (p *prober) fix() string {
 	if p.Host != "" {
@@ -173,7 +186,7 @@ func (p *prober) fix() string {
 		"where it cannot reach pods at all, run them with hostNetwork", p.Namespace, p.Service, p.Port)
 }
 
-// tell shows a verdict: the metrics each time, log and event when it changed.
+// tell shows a verdict: the metrics each time, log and event when it changed, and while it is bad now and then.
 func (p *prober) tell(ctx context.Context, v verdict) {
 	if v.reason == Unknown {
 		log.FromContext(ctx).V(1).Info("Could not ask whether webhooks are reached", "error", v.note)
@@ -197,6 +210,6 @@ func (p *prober) tell(ctx context.Context, v verdict) {
 		p.events.Publish(events.Normal(service, "Webhooks"+string(change.reason), "ProbeWebhooks", change.note))
 		return
 	}
-	log.FromContext(ctx).Error(nil, "Webhooks are not reached", "component", p.Component, "why", change.note)
+	log.FromContext(ctx).Error(nil, "Webhooks do not work", "reason", change.reason, "component", p.Component, "why", change.note)
 	p.events.Publish(events.Warning(service, "Webhooks"+string(change.reason), "ProbeWebhooks", change.note))
 }

@@ -17,7 +17,8 @@ const (
 	// objectSelector for reachLabel: it fails where it is not reached, so that the error says why, and must never
 	// be asked about a Lease by which somebody is elected.
 	reachPath = "/reach-probe"
-	// reachLabel is on the Leases that the prober creates as dry runs, and on nothing else.
+	// reachLabel is on the Leases that the prober creates as dry runs, and on nothing else. Its value is the
+	// component: hub and spoke of one cluster are not asked about each other's.
 	reachLabel = "internal.kruise.io/reach-probe"
 	// reachChallenge is a random text; our handler repeats it as reachAnswer.
 	reachChallenge = "internal.kruise.io/reach-challenge"
@@ -25,6 +26,8 @@ const (
 	// reachPatience is how long a bad verdict must hold before it is told: a Service has no endpoints for a
 	// moment when all replicas are new.
 	reachPatience = 15 * time.Second
+	// reachReminder is how long after a bad verdict was told it is told again while it holds: events go after an hour.
+	reachReminder = 30 * time.Minute
 )
 
 // Reason is what a probe found.
@@ -38,6 +41,8 @@ const (
 	NotReached Reason = "NotReached"
 	// NotInstalled: the API server does not know that it should ask us.
 	NotInstalled Reason = "NotInstalled"
+	// NotTrusted: the API server reaches us, but certificates of somebody else are not as they should be.
+	NotTrusted Reason = "NotTrusted"
 	// Unknown: the API server itself could not be asked. It is not told.
 	Unknown Reason = "Unknown"
 )
@@ -47,17 +52,20 @@ type verdict struct {
 	note   string
 }
 
-// told is what the prober last said, and since when it finds something else.
+// told is what the prober last said and when, and since when it finds something else.
 type told struct {
 	reason, other Reason
-	since         time.Time
+	at, since     time.Time
 }
 
 // next takes a verdict in and returns what is to be told now, if anything: a reason that differs from the one
-// told last, a bad one only after it has held for reachPatience.
+// told last, a bad one only after it has held for reachPatience, and again each reachReminder.
 func (t told) next(v verdict, now time.Time) (told, *verdict) {
 	if v.reason == t.reason {
-		return told{reason: t.reason}, nil
+		if v.reason != Reached && now.Sub(t.at) >= reachReminder {
+			return told{reason: v.reason, at: now}, &v
+		}
+		return told{reason: t.reason, at: t.at}, nil
 	}
 	if v.reason != t.other {
 		t.other, t.since = v.reason, now
@@ -65,7 +73,7 @@ func (t told) next(v verdict, now time.Time) (told, *verdict) {
 	if v.reason != Reached && now.Sub(t.since) < reachPatience {
 		return t, nil
 	}
-	return told{reason: v.reason}, &v
+	return told{reason: v.reason, at: now}, &v
 }
 
 // answerProbe is the webhook that the prober makes the API server call.

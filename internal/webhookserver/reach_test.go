@@ -37,7 +37,27 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What changes is told once; what is bad only when it lasts.
+// What is wrong with somebody else's certificates is told, whether we are reached or not.
+func TestProblemIsTold(t *testing.T) {
+	p := &prober{Options: &Options{}}
+	for _, reason := range []Reason{Reached, NotReached, NotInstalled, Unknown} {
+		if v := p.withProblem(verdict{reason, "n"}); v != (verdict{reason, "n"}) {
+			t.Errorf("%s without a problem: %+v", reason, v)
+		}
+	}
+	text := "the Secret is spoilt"
+	p.problem.Store(&text)
+	for found, want := range map[Reason]Reason{Reached: NotTrusted, NotReached: NotReached} {
+		if v := p.withProblem(verdict{found, "n"}); v.reason != want || !strings.Contains(v.note, text) {
+			t.Errorf("%s: %+v", found, v)
+		}
+	}
+	if v := p.withProblem(verdict{NotInstalled, "n"}); v.reason != NotInstalled {
+		t.Errorf("%+v", v)
+	}
+}
+
+// What changes is told once, and what is bad only when it lasts, and again while it does.
 func TestTold(t *testing.T) {
 	now := time.Unix(0, 0)
 	var state told
@@ -54,6 +74,12 @@ func TestTold(t *testing.T) {
 		{reachAgain, NotReached, ""},
 		{reachAgain, NotReached, NotReached},
 		{reachAgain, NotReached, ""},
+		{reachReminder - 2*reachAgain, NotReached, ""},
+		{reachAgain, NotReached, NotReached},
+		{reachReminder - reachAgain, Reached, Reached},
+		{2 * reachReminder, Reached, ""},
+		{reachAgain, NotReached, ""},
+		{reachPatience, NotReached, NotReached},
 		{reachAgain, NotInstalled, ""},
 		{reachAgain, NotReached, ""},
 		{reachAgain, NotInstalled, ""},

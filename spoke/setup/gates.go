@@ -66,12 +66,14 @@ type refusal struct {
 
 // Handle refuses objects, but not those that are being deleted: finalizers must come off.
 func (r refusal) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
+		return r.hook.Handler.Handle(ctx, req) // there may be no object
+	}
 	obj := metav1.PartialObjectMetadata{}
-	err := json.Unmarshal(req.Object.Raw, &obj)
-	switch {
-	case err != nil:
+	if err := json.Unmarshal(req.Object.Raw, &obj); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
-	case obj.DeletionTimestamp != nil || (req.Operation != admissionv1.Create && req.Operation != admissionv1.Update):
+	}
+	if obj.DeletionTimestamp != nil {
 		return r.hook.Handler.Handle(ctx, req)
 	}
 	status := apierrors.NewForbidden(schema.GroupResource{Group: req.Resource.Group, Resource: req.Resource.Resource}, req.Name, errors.New(r.String())).Status()
