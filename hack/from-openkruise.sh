@@ -51,12 +51,14 @@ run() {
 }
 manager=kruise-controller-manager
 configurations=(mutatingwebhookconfiguration/kruise-mutating-webhook-configuration validatingwebhookconfiguration/kruise-validating-webhook-configuration)
-# acted_on are the kinds that the spoke has a controller for.
+# acted_on are the kinds that the spoke has a controller for; hack/manifests sees that it does.
 acted_on=' clonesets.apps.kruise.io uniteddeployments.apps.kruise.io '
 
 check() {
   ns get deployment "$manager" -o 'jsonpath=OpenKruise: {.spec.replicas} replicas of {.spec.template.spec.containers[0].image}{"\n"}' ||
     { echo "there is no $manager in $namespace: is OpenKruise in another namespace (-n)?" >&2; exit 1; }
+  gates
+  elsewhere
   local crd
   [[ $(k get crd clonesets.apps.kruise.io -o 'jsonpath={.spec.versions[?(@.storage==true)].name}') == v1beta1 ]] ||
     { echo 'CloneSets are not stored as v1beta1: bring OpenKruise to 1.9 first' >&2; exit 1; }
@@ -66,6 +68,32 @@ check() {
     count=$(k get "$crd" -A -o name | wc -l)
     ((count == 0)) || echo "$count $crd stay as they are: nothing acts on them after the switch"
   done
+}
+
+# gates says what feature gates OpenKruise's manager has been given, and which of its gates are not as ours by default.
+gates() {
+  local given gate here differ=''
+  given=$(ns get deployment "$manager" -o 'go-template={{range .spec.template.spec.containers}}{{range .command}}{{.}} {{end}}{{range .args}}{{.}} {{end}}{{end}}' |
+    sed -nE 's/.*--?feature-gates[= ]([^ ]*).*/\1/p')
+  echo "feature gates of OpenKruise: ${given:-its defaults}"
+  # This one is on in OpenKruise, and off here.
+  [[ ,$given, == *,InPlaceUpdateEnvFromMetadata=* ]] || given=InPlaceUpdateEnvFromMetadata=true${given:+,$given}
+  for gate in ${given//,/ }; do
+    here=$(sed -nE "s/^\| ${gate%=*} \| (on|off) \|.*/\1/p" "$root/docs/feature-gates.md")
+    [[ ${gate,,} == *=true && $here == on || ${gate,,} == *=false && $here == off ]] || differ+=,$gate
+  done
+  [[ ! $differ ]] || echo "not so here by default; give the spoke the argument --feature-gates=${differ#,} to have it alike"
+}
+
+# elsewhere refuses CRDs that are converted at an address: beside it, the API server takes no Service, which ours name.
+elsewhere() {
+  local found
+  found=$(k get crd -o 'jsonpath={range .items[?(@.spec.conversion.webhook.clientConfig.url)]}{.metadata.name}{"\n"}{end}')
+  found=$(sed -nE '/[.](apps|policy)[.]kruise[.]io$/p' <<<"$found")
+  [[ ! $found ]] || {
+    echo "converted at an address: ${found//$'\n'/ }. Take WEBHOOK_HOST out of Deployment $manager, and wait until they name its Service: the manager sees to it within a minute" >&2
+    exit 1
+  }
 }
 
 # save keeps a webhook configuration, without what the API server gave it.
@@ -93,16 +121,29 @@ switch() {
   # The spoke runs, serves and waits for the Lease, while OpenKruise works on.
   apply -l 'internal.kruise.io/apply!=last'
   run ns rollout status deployment/flotilla-spoke --timeout=5m
-  # From here to the end it must go fast: the way is short on purpose.
+  # What the API server would refuse of the rest, it says now, when nothing is changed yet.
+  apply --dry-run=server
   local each
   for each in "${configurations[@]}"; do
     save "$each"
+  done
+  # From here to the end it must go fast: the way is short on purpose.
+  trap halfway EXIT
+  for each in "${configurations[@]}"; do
     run k delete "$each" --ignore-not-found
   done
   run ns scale deployment "$manager" --replicas=0
   apply
   gone "$manager"
   [[ ! $yes ]] || acts
+  trap - EXIT
+}
+
+# halfway tells of a switch that has failed when it could no longer be left as it is.
+halfway() {
+  printf 'switch has failed halfway. Give it again when the cause is gone, or go back with\n  %q' "$0" >&2
+  printf ' %q' -n "$namespace" -s "$saved" --yes back >&2
+  echo >&2
 }
 
 # acts waits until another than OpenKruise's manager holds the Lease: 15 s where that did not give it back.

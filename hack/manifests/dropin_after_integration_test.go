@@ -63,7 +63,7 @@ func (o *openKruise) isSwitched(t *testing.T) {
 		if ours == (crd.Spec.Group == "rollouts.kruise.io") {
 			t.Errorf("%s has labels %v", crd.Name, crd.Labels)
 		}
-		if ours && len(crd.Spec.Versions) > 1 && *crd.Spec.Conversion.Webhook.ClientConfig.URL == *o.converts.Webhook.ClientConfig.URL {
+		if ours && len(crd.Spec.Versions) > 1 && convertedByOpenKruise(&crd) {
 			t.Errorf("%s is converted by OpenKruise", crd.Name)
 		}
 	}
@@ -215,6 +215,7 @@ func (o *openKruise) backAgain(t *testing.T) {
 	if output, err := o.script(t, "back").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
+	o.stopSpoke()
 	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfigurationList{}, &admissionregistrationv1.MutatingWebhookConfigurationList{}
 	if err := errors.Join(o.admin.List(t.Context(), validating), o.admin.List(t.Context(), mutating), o.admin.Get(t.Context(), key, deployment)); err != nil {
 		t.Fatal(err)
@@ -226,22 +227,26 @@ func (o *openKruise) backAgain(t *testing.T) {
 	if err := o.admin.Get(t.Context(), client.ObjectKey{Namespace: kruiseNamespace, Name: "flotilla-spoke"}, spoke); err != nil || *spoke.Spec.Replicas != 0 || *deployment.Spec.Replicas != 2 {
 		t.Errorf("the spoke has %d replicas, OpenKruise %d, %v", *spoke.Spec.Replicas, *deployment.Spec.Replicas, err)
 	}
+}
+
+// removeRest removes what OpenKruise ran by, and nothing else of its namespace.
+func (o *openKruise) removeRest(t *testing.T) {
 	if output, err := o.script(t, "remove").CombinedOutput(); err == nil {
 		t.Errorf("OpenKruise is removed while it runs: %s", output)
+	}
+	deployment := &appsv1.Deployment{}
+	if err := o.admin.Get(t.Context(), client.ObjectKey{Namespace: kruiseNamespace, Name: kruiseManager}, deployment); err != nil {
+		t.Fatal(err)
 	}
 	deployment.Spec.Replicas = ptr.To[int32](0)
 	if err := o.admin.Update(t.Context(), deployment); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// removeRest removes what OpenKruise ran by, and nothing else of its namespace.
-func (o *openKruise) removeRest(t *testing.T) {
 	if output, err := o.script(t, "remove").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	for name, obj := range map[string]client.Object{
-		kruiseManager: &appsv1.Deployment{}, "kruise-daemon": &appsv1.DaemonSet{}, "kruise-webhook-service": &corev1.Service{}, "kruise-webhook-certs": &corev1.Secret{},
+		kruiseManager: &appsv1.Deployment{}, "kruise-daemon": &appsv1.DaemonSet{}, kruiseService: &corev1.Service{}, "kruise-webhook-certs": &corev1.Secret{},
 	} {
 		if err := o.admin.Get(t.Context(), client.ObjectKey{Namespace: kruiseNamespace, Name: name}, obj); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: %v", name, err)

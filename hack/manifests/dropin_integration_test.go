@@ -6,12 +6,8 @@
 package manifests
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +21,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +28,6 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/bootstrap"
-	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 )
@@ -43,7 +37,7 @@ const atRest = 3 * time.Second
 
 // TestDropIn: a cluster that OpenKruise runs is switched by hack/from-openkruise.sh. Every object reads as before
 // in every version, and nothing of any workload is written: no pod, no claim, no revision, no status. Then an
-// image is changed, and pods are updated in place.
+// image is changed, and pods are updated in place. What is real in it and what stands in for OpenKruise, see openKruise.
 func TestDropIn(t *testing.T) {
 	o := startOpenKruise(t)
 	o.storeObjects(t)
@@ -77,7 +71,10 @@ func TestDropIn(t *testing.T) {
 	t.Run("OpenKruise does not act", o.isSwitched)
 	t.Run("images change in place", o.updateInPlace)
 	t.Run("another revision would be seen", o.anotherRevision)
+	t.Run("stored mistakes can be lived with", o.mistakesStay)
 	t.Run("the way back", o.backAgain)
+	t.Run("an address is refused", o.addressRefused)
+	t.Run("a switch that fails tells the way back", o.halfway)
 	t.Run("OpenKruise's own is removed", o.removeRest)
 }
 
@@ -99,14 +96,10 @@ func (o *openKruise) writes(t *testing.T, since time.Time) []testkit.Write {
 // the spoke appears, a spoke runs, with the arguments and the rights that it has there.
 func (o *openKruise) switchOver(t *testing.T) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().(*net.TCPAddr)
-	_ = listener.Close()
+	port := freePort(t, ":0")
+	servedHere(t, o.admin, kruiseNamespace, "flotilla-spoke-webhook", port)
 	done := make(chan error, 1)
-	cmd := o.script(t, "-k", reachable(t, address), "switch")
+	cmd := o.script(t, "switch")
 	output := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
@@ -117,8 +110,8 @@ func (o *openKruise) switchOver(t *testing.T) {
 	o.await(t, "the Deployment of the spoke", func(ctx context.Context) error {
 		return o.admin.Get(ctx, client.ObjectKey{Namespace: kruiseNamespace, Name: "flotilla-spoke"}, deployment)
 	})
-	o.runSpoke(t, address, deployment.Spec.Template.Spec.Containers[0].Args)
-	deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: deployment.Generation, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2}
+	o.runSpoke(t, port, deployment.Spec.Template.Spec.Containers[0].Args)
+	deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: 100, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2}
 	if err := o.admin.Status().Update(t.Context(), deployment); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +119,11 @@ func (o *openKruise) switchOver(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	t.Log(output)
+	for _, want := range []string{"OpenKruise: ImagePullJobGate=true,PodWebhook=true\n", "--feature-gates=InPlaceUpdateEnvFromMetadata=true,ImagePullJobGate=true to"} {
+		if !strings.Contains(output.String(), want) {
+			t.Errorf("%q is not said", want)
+		}
+	}
 	<-o.gone
 }
 
@@ -140,47 +138,8 @@ func (o *openKruise) script(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// reachable is the overlay, with webhooks that are asked at an address, as no Service works here. It is without
-// CAs, as the overlay is.
-func reachable(t *testing.T, address net.Addr) string {
-	t.Helper()
-	base := url.URL{Scheme: "https", Host: address.String()}
-	var documents [][]byte
-	for _, obj := range build(t, filepath.Join(testkit.Root(), "kustomize", "overlays", "from-openkruise")) {
-		hooks, _, _ := unstructured.NestedSlice(obj.Object, "webhooks")
-		for _, hook := range hooks {
-			at, _, _ := unstructured.NestedMap(hook.(map[string]any), "clientConfig", "service")
-			if at["name"] != "flotilla-spoke-webhook" || at["namespace"] != kruiseNamespace {
-				t.Errorf("%s asks %v", obj.GetName(), at)
-			}
-			hook.(map[string]any)["clientConfig"] = map[string]any{"url": base.String() + at["path"].(string)}
-		}
-		if hooks != nil {
-			obj.Object["webhooks"] = hooks
-		}
-		if at, found, _ := unstructured.NestedMap(obj.Object, "spec", "conversion", "webhook", "clientConfig", "service"); found {
-			if at["name"] != "flotilla-spoke-webhook" || at["namespace"] != kruiseNamespace {
-				t.Errorf("%s asks %v", obj.GetName(), at)
-			}
-			_ = unstructured.SetNestedMap(obj.Object, map[string]any{"url": base.String() + convert.Path}, "spec", "conversion", "webhook", "clientConfig")
-		}
-		document, err := json.Marshal(obj.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents = append(documents, document)
-	}
-	dir := t.TempDir()
-	for name, content := range map[string][]byte{"all.yaml": bytes.Join(documents, []byte("\n---\n")), "kustomization.yaml": []byte("resources: [all.yaml]\n")} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // runSpoke runs a spoke with these arguments until the test ends, with no right but those of its manifests.
-func (o *openKruise) runSpoke(t *testing.T, address *net.TCPAddr, args []string) {
+func (o *openKruise) runSpoke(t *testing.T, port int, args []string) {
 	t.Helper()
 	base := bootstrap.NewOptions("flotilla-spoke")
 	flags := pflag.NewFlagSet("spoke", pflag.ContinueOnError)
@@ -190,17 +149,16 @@ func (o *openKruise) runSpoke(t *testing.T, address *net.TCPAddr, args []string)
 	}
 	base.Namespace, base.MetricsAddr, base.HealthAddr = kruiseNamespace, "0", "0"
 	hooks := webhookserver.NewOptions(base.Component, base.Namespace)
-	hooks.Host, hooks.Port = address.IP.String(), address.Port
+	hooks.Port = port
 	cfg := o.server.UserFor(t, "system:serviceaccount:"+kruiseNamespace+":flotilla-spoke")
 	base.Tune(cfg)
-	start(t, "spoke", base, hooks, cfg)
+	o.stopSpoke = start(t, "spoke", base, hooks, cfg)
 }
 
 // settle waits until every controller has looked at all there is and has nothing left to do, one of them has shown
 // that it acts, and nothing was written for a while.
 func (o *openKruise) settle(t *testing.T) {
 	t.Helper()
-	ensureNamespace(t, o.admin, "after")
 	labels := map[string]string{"app": "canary"}
 	canary := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: "after", Name: "canary"}, Spec: appsv1beta1.CloneSetSpec{
 		Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels},

@@ -7,9 +7,16 @@ package manifests
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -39,6 +46,7 @@ const (
 	kruiseNamespace = "kruise-system"
 	kruiseManager   = "kruise-controller-manager"
 	kruiseLease     = "kruise-manager"
+	kruiseService   = "kruise-webhook-service"
 )
 
 // kruiseConverts are the definitions that OpenKruise's kustomization has converted by its webhook. Of the
@@ -51,6 +59,11 @@ var kruiseConverts = []string{
 // openKruise is a cluster that OpenKruise 1.9 runs, and what stands in for it: it holds the Lease, serves
 // admission and conversion, and puts its conversion back where it is changed, until its Deployment is scaled
 // to 0. Its controllers have nothing to do.
+//
+// Nothing of OpenKruise itself is here. Stand-ins are its process, which converts as ours does and lets all in, its
+// CRDs, which are ours less what installCRDs takes out of them, and its objects, which are written by hand. The API
+// server is real, and so are script, kubectl, overlay and spoke. No kubelet, Deployment controller or collector of
+// garbage runs.
 type openKruise struct {
 	server *testkit.Server
 	admin  client.Client
@@ -61,6 +74,8 @@ type openKruise struct {
 	gone chan struct{}
 	// saved is where the script keeps things, kubeconfig how it gets at the cluster.
 	saved, kubeconfig string
+	// stopSpoke ends the spoke's process.
+	stopSpoke func()
 }
 
 func startOpenKruise(t *testing.T) *openKruise {
@@ -75,18 +90,33 @@ func startOpenKruise(t *testing.T) *openKruise {
 	if err != nil {
 		t.Fatal(err)
 	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(address(t), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.Handle(convert.Path, convert.Handler(spokesetup.Scheme()))
 	mux.HandleFunc("/", allow)
-	process := httptest.NewTLSServer(mux)
+	process := &httptest.Server{Listener: listener, Config: &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}}
+	process.TLS = &tls.Config{Certificates: []tls.Certificate{certificateFor(t, kruiseService+"."+kruiseNamespace+".svc")}}
+	process.StartTLS()
 	rollouts := httptest.NewTLSServer(convert.Handler(spokesetup.Scheme())) // a program of its own, that stays
 	t.Cleanup(rollouts.Close)
-	o := &openKruise{server: server, admin: admin, converts: convertedBy(process), gone: make(chan struct{})}
-	for _, name := range []string{kruiseNamespace, "shop"} {
+	to := &admissionregistrationv1.ServiceReference{Namespace: kruiseNamespace, Name: kruiseService, Port: ptr.To[int32](443)}
+	o := &openKruise{server: server, admin: admin, gone: make(chan struct{}), converts: convertedAt(&apiextensionsv1.WebhookClientConfig{
+		Service:  &apiextensionsv1.ServiceReference{Namespace: to.Namespace, Name: to.Name, Port: to.Port, Path: ptr.To(convert.Path)},
+		CABundle: caOf(process),
+	})}
+	for _, name := range []string{kruiseNamespace, "shop", "mistakes", "after"} {
 		ensureNamespace(t, admin, name)
 	}
-	o.installCRDs(t, convertedBy(rollouts))
-	o.installProgram(t, process)
+	o.create(t, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: kruiseNamespace, Name: kruiseService},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "webhook", Port: 443}}},
+	})
+	servedHere(t, admin, kruiseNamespace, kruiseService, listener.Addr().(*net.TCPAddr).Port)
+	o.installCRDs(t, convertedAt(&apiextensionsv1.WebhookClientConfig{URL: ptr.To(rollouts.URL + convert.Path), CABundle: caOf(rollouts)}))
+	o.installProgram(t, admissionregistrationv1.WebhookClientConfig{Service: to, CABundle: caOf(process)})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer close(o.gone)
@@ -115,19 +145,34 @@ func caOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// convertedBy names a server. In a cluster it would be Service kruise-webhook-service, which nothing can reach here.
-func convertedBy(server *httptest.Server) *apiextensionsv1.CustomResourceConversion {
+// certificateFor is a certificate that says itself that it is of a host.
+func certificateFor(t *testing.T, host string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func convertedAt(at *apiextensionsv1.WebhookClientConfig) *apiextensionsv1.CustomResourceConversion {
 	return &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
-		Webhook: &apiextensionsv1.WebhookConversion{
-			ConversionReviewVersions: []string{"v1", "v1beta1"},
-			ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: ptr.To(server.URL + convert.Path), CABundle: caOf(server)},
-		},
+		Webhook:  &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1", "v1beta1"}, ClientConfig: at},
 	}
 }
 
-// installCRDs installs the definitions that OpenKruise 1.9 has, and those of OpenKruise Rollouts. Fields,
-// versions and storage version are ours; conversion is theirs, and our labels are not there.
+// installCRDs installs the definitions that OpenKruise 1.9 has, and those of OpenKruise Rollouts. Fields, their types,
+// what is required, versions and storage version are ours; conversion is theirs; our labels are not there, nor is
+// what our schemas say of values.
 func (o *openKruise) installCRDs(t *testing.T, rollouts *apiextensionsv1.CustomResourceConversion) {
 	t.Helper()
 	for _, obj := range build(t, filepath.Join(testkit.Root(), "kustomize", "crd-member")) {
@@ -137,6 +182,9 @@ func (o *openKruise) installCRDs(t *testing.T, rollouts *apiextensionsv1.CustomR
 			continue // came later
 		}
 		crd.Labels, crd.Spec.Names.Categories, crd.Spec.Conversion = nil, nil, nil
+		for i := range crd.Spec.Versions {
+			loosen(crd.Spec.Versions[i].Schema.OpenAPIV3Schema, "")
+		}
 		switch {
 		case crd.Spec.Group == "rollouts.kruise.io" && len(crd.Spec.Versions) > 1:
 			crd.Spec.Conversion = rollouts
@@ -154,6 +202,33 @@ func (o *openKruise) installCRDs(t *testing.T, rollouts *apiextensionsv1.CustomR
 	}
 }
 
+// enumerated are the fields that OpenKruise's own schemas enumerate the values of.
+var enumerated = []string{"concurrencyPolicy", "phase", "policy", "protectOperations", "type"}
+
+// loosen takes out of the schema of a field all that refuses values of the right type, but for enumerated ones.
+func loosen(schema *apiextensionsv1.JSONSchemaProps, field string) {
+	schema.Minimum, schema.Maximum, schema.MultipleOf, schema.ExclusiveMinimum, schema.ExclusiveMaximum = nil, nil, nil, false, false
+	schema.MinItems, schema.MaxItems, schema.MinLength, schema.MaxLength, schema.MinProperties, schema.MaxProperties = nil, nil, nil, nil, nil, nil
+	schema.Pattern, schema.XValidations = "", nil
+	if schema.Format != "int32" && schema.Format != "int64" {
+		schema.Format = ""
+	}
+	if !slices.Contains(enumerated, field) {
+		schema.Enum = nil
+	}
+	for name := range schema.Properties {
+		property := schema.Properties[name]
+		loosen(&property, name)
+		schema.Properties[name] = property
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		loosen(schema.Items.Schema, field)
+	}
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		loosen(schema.AdditionalProperties.Schema, "")
+	}
+}
+
 func (o *openKruise) create(t *testing.T, obj client.Object) {
 	t.Helper()
 	if err := o.admin.Create(t.Context(), obj); err != nil {
@@ -162,21 +237,22 @@ func (o *openKruise) create(t *testing.T, obj client.Object) {
 }
 
 // installProgram installs what runs, with webhooks that fail closed.
-func (o *openKruise) installProgram(t *testing.T, process *httptest.Server) {
+func (o *openKruise) installProgram(t *testing.T, to admissionregistrationv1.WebhookClientConfig) {
 	t.Helper()
 	labels := map[string]string{"control-plane": "controller-manager"}
 	pod := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "openkruise/kruise-manager:v1.9.0"}}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "manager", Image: "openkruise/kruise-manager:v1.9.0",
+			Args: []string{"--enable-leader-election", "--feature-gates=ImagePullJobGate=true,PodWebhook=true", "--v=4"},
+		}}},
 	}
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: kruiseNamespace, Name: name} }
 	o.create(t, &appsv1.Deployment{ObjectMeta: meta(kruiseManager), Spec: appsv1.DeploymentSpec{
 		Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: pod,
 	}})
 	o.create(t, &appsv1.DaemonSet{ObjectMeta: meta("kruise-daemon"), Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: pod}})
-	o.create(t, &corev1.Service{ObjectMeta: meta("kruise-webhook-service"), Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 443}}}})
 	o.create(t, &corev1.Secret{ObjectMeta: meta("kruise-webhook-certs")})
-	to := admissionregistrationv1.WebhookClientConfig{URL: ptr.To(process.URL + "/mutate-pod"), CABundle: caOf(process)}
 	everything := []admissionregistrationv1.RuleWithOperations{
 		{Operations: []admissionregistrationv1.OperationType{"CREATE"}, Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}}},
 		{Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"}, Rule: admissionregistrationv1.Rule{APIGroups: []string{"apps.kruise.io", "policy.kruise.io"}, APIVersions: []string{"*"}, Resources: []string{"*"}}},
@@ -230,12 +306,17 @@ func (o *openKruise) keepConversion(ctx context.Context) {
 	for i := range list.Items {
 		crd := &list.Items[i]
 		conversion := crd.Spec.Conversion
-		if strings.HasPrefix(crd.Spec.Group, "rollouts.") || conversion == nil || conversion.Webhook == nil || ptr.Deref(conversion.Webhook.ClientConfig.URL, "") == *want.URL {
+		if strings.HasPrefix(crd.Spec.Group, "rollouts.") || conversion == nil || conversion.Webhook == nil || convertedByOpenKruise(crd) {
 			continue
 		}
 		conversion.Webhook.ClientConfig = want
 		_ = o.admin.Update(ctx, crd) // a conflict is tried again
 	}
+}
+
+func convertedByOpenKruise(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	at := crd.Spec.Conversion.Webhook.ClientConfig.Service
+	return at != nil && at.Name == kruiseService
 }
 
 // storeAsBefore stores a CloneSet of the shop as OpenKruise before 1.9 did, as v1alpha1: such objects stay so until

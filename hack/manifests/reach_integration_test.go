@@ -45,7 +45,7 @@ func TestWhetherWeAreReachedIsTold(t *testing.T) {
 	here := &unstructured.Unstructured{}
 	here.SetAPIVersion("discovery.k8s.io/v1")
 	here.SetKind("EndpointSlice")
-	if err := s.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "here"}, here); err != nil {
+	if err := s.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: component + "-webhook"}, here); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.admin.Delete(t.Context(), here.DeepCopy()); err != nil {

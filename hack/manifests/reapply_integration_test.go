@@ -109,16 +109,22 @@ func ship(t *testing.T, args []string) *shipped {
 	s.manifests = asList(t, s.objects)
 	s.apply()
 	s.port = freePort(t, ":0")
+	servedHere(t, s.admin, namespace, component+"-webhook", s.port)
+	return s
+}
+
+// servedHere says that a Service's port 443 leads to a port of this machine.
+func servedHere(t *testing.T, admin client.Client, namespace, service string, port int) {
+	t.Helper()
 	slice := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-		"metadata":  map[string]any{"name": "here", "namespace": namespace, "labels": map[string]any{"kubernetes.io/service-name": component + "-webhook"}},
+		"metadata":  map[string]any{"name": service, "namespace": namespace, "labels": map[string]any{"kubernetes.io/service-name": service}},
 		"endpoints": []any{map[string]any{"addresses": []any{address(t)}, "conditions": map[string]any{"ready": true}}},
-		"ports":     []any{map[string]any{"name": "webhook", "port": int64(s.port), "protocol": "TCP"}},
+		"ports":     []any{map[string]any{"name": "webhook", "port": int64(port), "protocol": "TCP"}},
 	}}
-	if err := s.admin.Create(t.Context(), slice); err != nil {
+	if err := admin.Create(t.Context(), slice); err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
 
 // address is one of this machine at which the API server may call: not a loopback one.
