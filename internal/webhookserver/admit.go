@@ -35,6 +35,9 @@ type defaulter[T client.Object] struct {
 }
 
 func (d defaulter[T]) Default(ctx context.Context, obj T) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil // finalizers must come off: what is filled in could make the schema look at an old mistake again
+	}
 	var old T
 	req, err := admission.RequestFromContext(ctx)
 	if err != nil {

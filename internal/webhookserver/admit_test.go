@@ -16,6 +16,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
+// An object that is being deleted is left as it is.
+func TestDefaultingLeavesTheDeletedAlone(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	hook := Defaulting(scheme, func(_, obj *corev1.ConfigMap) { obj.Data = map[string]string{"filled": "3"} })
+	response := hook.Handle(context.Background(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		Operation: admissionv1.Update, Kind: metav1.GroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}),
+		Object: runtime.RawExtension{Raw: []byte(`{"metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z"}}`)},
+	}})
+	if !response.Allowed || len(response.Patches) != 0 {
+		t.Errorf("answer %+v", response)
+	}
+}
+
 // The stored object is given as it is stored: nothing of the new one is mixed in.
 func TestDefaultingGivesTheStoredObject(t *testing.T) {
 	const (
