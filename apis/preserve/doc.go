@@ -10,5 +10,6 @@
 //
 // The annotation is JSON, or gzip of it when long. It never holds an object up when it is read: one that
 // cannot be understood is dropped, and where there is too much to keep, the object can be read in the other
-// version and not be written through it.
+// version and not be written through it. Where the object's own annotations leave no room even to say so, what
+// the other version cannot say is lost when it is written through it.
 package preserve

@@ -64,8 +64,9 @@ func Through[From, To any, In object[From], Out object[To]](way Way[From, To], i
 	if err != nil || text == "" {
 		return err
 	}
-	target.SetAnnotations(With(target.GetAnnotations(), there, text))
-	return nil
+	annotations, err := fitting(target.GetAnnotations(), there, text)
+	target.SetAnnotations(annotations)
+	return err
 }
 
 // lost returns the record of what differs between the object that would come back and the full one; nothing

@@ -107,3 +107,22 @@ func tree(t *testing.T, text string) map[string]any {
 	}
 	return out
 }
+
+func TestFitting(t *testing.T) {
+	full := func(room int) map[string]string {
+		return map[string]string{"own": strings.Repeat("x", 256<<10-3-1-room)}
+	}
+	tooMuch, err := encode(record{TooMuch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		room int
+		want string
+	}{"room": {100, strings.Repeat("r", 100)}, "room to say so": {99, tooMuch}, "none": {len(tooMuch) - 1, ""}} {
+		got, err := fitting(full(tc.room), "k", strings.Repeat("r", 100))
+		if err != nil || got["k"] != tc.want || len(got["own"]) != 256<<10-4-tc.room {
+			t.Errorf("%s: %q, %v", name, got["k"], err)
+		}
+	}
+}

@@ -18,8 +18,11 @@ import (
 const (
 	// longText is from how many bytes on a record is compressed.
 	longText = 4 << 10
-	// mostText is the most bytes of a record; all annotations of an object may have 256 KiB together.
+	// mostText is the most bytes of a record.
 	mostText = 128 << 10
+	// mostAnnotations is the most bytes that all annotations of an object may have, names and values together; the
+	// API server refuses more.
+	mostAnnotations = 256 << 10
 	// mostPlain bounds a record that is unpacked, whoever wrote it. Objects have 1.5 MiB at most.
 	mostPlain = 8 << 20
 	// packed marks a record that is compressed.
@@ -58,6 +61,22 @@ func encode(kept record) (string, error) {
 		return encode(record{TooMuch: true})
 	}
 	return text, nil
+}
+
+// fitting returns the annotations with a record under a key, if there is room: else with the word that there was too
+// much, else without either. An object must be readable in any case.
+func fitting(annotations map[string]string, key, text string) (map[string]string, error) {
+	room := mostAnnotations - len(key)
+	for name, value := range annotations {
+		room -= len(name) + len(value)
+	}
+	if len(text) > room {
+		var err error
+		if text, err = encode(record{TooMuch: true}); err != nil || len(text) > room {
+			return annotations, err
+		}
+	}
+	return With(annotations, key, text), nil
 }
 
 // decode returns nil for a text that is no record.

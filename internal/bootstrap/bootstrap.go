@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/internal/lenient"
 )
 
 // DefaultNamespace is where Flotilla runs unless told otherwise.
@@ -131,11 +132,17 @@ func LoadConfig(path string) (*rest.Config, error) {
 }
 
 // Manager builds the manager. Reads wait for this process's own writes to reach the cache, and
-// cached objects carry no managedFields. byObject narrows what is cached.
+// cached objects carry no managedFields. An object of our kinds that cannot be read is left out. byObject narrows what is cached.
 func (o *Options) Manager(cfg *rest.Config, scheme *runtime.Scheme, server webhook.Server, byObject map[client.Object]cache.ByObject) (manager.Manager, error) {
+	informers, err := lenient.Informers(cfg, scheme)
+	if err != nil {
+		return nil, fmt.Errorf("starting the manager: %w", err)
+	}
 	mgr, err := manager.New(cfg, manager.Options{
-		Scheme:                        scheme,
-		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
+		Scheme: scheme,
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject, NewInformer: informers,
+		},
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: ptr.To(true)}},
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              cmp.Or(o.LeaderElectionID, o.Component),

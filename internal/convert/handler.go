@@ -11,6 +11,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -69,6 +70,29 @@ func Object(scheme *runtime.Scheme, raw []byte, version string) (converted []byt
 	return toVersion(scheme, raw, version)
 }
 
+// read reads an object. Where that fails it may be for a part that has no schema, stored while no webhook looked: such
+// parts are handed on as they are, so the rest is read without them, and the object goes on to be listed with others.
+func read(raw []byte, from map[string]any, into runtime.Object) error {
+	problem := utiljson.Unmarshal(raw, into)
+	if problem == nil {
+		return nil
+	}
+	rest := runtime.DeepCopyJSON(from)
+	apiVersion, _ := from["apiVersion"].(string)
+	kind, _ := from["kind"].(string)
+	for _, path := range verbatim[schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()] {
+		unstructured.RemoveNestedField(rest, path...)
+	}
+	without, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	if utiljson.Unmarshal(without, into) != nil {
+		return problem
+	}
+	return nil
+}
+
 func toVersion(scheme *runtime.Scheme, raw []byte, version string) ([]byte, error) {
 	from := map[string]any{}
 	if err := utiljson.Unmarshal(raw, &from); err != nil {
@@ -88,7 +112,7 @@ func toVersion(scheme *runtime.Scheme, raw []byte, version string) ([]byte, erro
 	if err != nil {
 		return fail(err)
 	}
-	if err := utiljson.Unmarshal(raw, in); err != nil {
+	if err := read(raw, from, in); err != nil {
 		return fail(err)
 	}
 	if err := scheme.Convert(in, out, nil); err != nil {

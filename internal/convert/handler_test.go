@@ -160,3 +160,34 @@ func TestObjectTakesAPanicForAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestObjectReadsAroundWhatHasNoSchema: one bad template, stored while no webhook looked, must not keep the objects
+// beside it from being listed.
+func TestObjectReadsAroundWhatHasNoSchema(t *testing.T) {
+	for name, template := range map[string]string{
+		"a word":         `"str"`,
+		"wrong inside":   `{"spec":{"containers":"str"}}`,
+		"a bad time":     `{"metadata":{"creationTimestamp":"yesterday"}}`,
+		"a bad quantity": `{"spec":{"containers":[{"name":"a","resources":{"requests":{"cpu":"lots"}}}]}}`,
+	} {
+		object := `{"apiVersion":"apps.kruise.io/v1beta1","kind":"CloneSet","metadata":{"name":"a"},"spec":{"replicas":3,"template":` + template +
+			`,"updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly"}}}}`
+		got := review(t, object, "apps.kruise.io/v1alpha1")
+		if got.Result.Status != "Success" {
+			t.Errorf("%s: %s", name, got.Result.Message)
+			continue
+		}
+		converted := struct {
+			Spec struct {
+				Template       json.RawMessage
+				UpdateStrategy struct{ Type string }
+			}
+		}{}
+		if err := json.Unmarshal(got.ConvertedObjects[0].Raw, &converted); err != nil {
+			t.Fatal(err)
+		}
+		if string(converted.Spec.Template) != template || converted.Spec.UpdateStrategy.Type != "InPlaceOnly" {
+			t.Errorf("%s: got %s", name, got.ConvertedObjects[0].Raw)
+		}
+	}
+}
