@@ -71,6 +71,10 @@ fuzz: ## Convert ROUNDS random objects of every kind there and back: minutes.
 bench: assets ## Measure the hub with 100 members and 10,000 replicas; table here, JSON in .bench/.
 	go run ./hack/bench
 
+.PHONY: bench-cloneset
+bench-cloneset: assets ## Measure CloneSets beside Deployments and a bare client; table here, JSON in .bench/.
+	go run ./hack/bench/cloneset
+
 .PHONY: golden
 golden: ## Rewrite the golden rollout logs after a wanted change.
 	go test ./spoke/... ./hub/... -run Golden -update

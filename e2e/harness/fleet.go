@@ -125,3 +125,6 @@ func Scheme() *runtime.Scheme {
 func (c *Cluster) Writes(userAgentPrefix string, since time.Time) ([]testkit.Write, error) {
 	return testkit.ReadWrites(filepath.Join(c.fleet.Dir(), "logs", c.Name+"-audit.log"), userAgentPrefix, since)
 }
+
+// Down stops the set.
+func (f *Fleet) Down(ctx context.Context) error { return f.tool(ctx, "down") }

@@ -1,0 +1,199 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/e2e/harness"
+)
+
+const (
+	// patience bounds one piece of work.
+	patience = 10 * time.Minute
+	// watched is for how long a workload is watched at rest.
+	watched = 30 * time.Second
+)
+
+// row is what one piece of work cost.
+type row struct {
+	Work       string  `json:"work"`
+	By         string  `json:"by"`
+	Pods       int     `json:"pods"`
+	Seconds    float64 `json:"seconds"`
+	Writes     int     `json:"writes"`
+	PodWrites  float64 `json:"podWritesPerPod"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+	HighestRSS float64 `json:"highestRSSMiB"`
+}
+
+type bench struct {
+	options
+	fleet  *harness.Fleet
+	member *harness.Cluster
+	plain  client.Client
+}
+
+func newBench(fleet *harness.Fleet, o options) (*bench, error) {
+	cfg := rest.CopyConfig(fleet.Members[0].Config)
+	cfg.UserAgent, cfg.QPS, cfg.Burst = "bare", -1, 0
+	plain, err := client.New(cfg, client.Options{Scheme: harness.Scheme()})
+	return &bench{options: o, fleet: fleet, member: fleet.Members[0], plain: plain}, err
+}
+
+// measure lets the contenders work one after the other.
+func (b *bench) measure(ctx context.Context) ([]row, error) {
+	var rows []row
+	for i, make := range []func(ns string) contender{
+		func(ns string) contender { return &bare{Client: b.plain, namespace: ns, ready: b.readyIn(ns)} },
+		func(ns string) contender { return &deployment{b.member, ns} },
+		func(ns string) contender {
+			return &cloneSet{b.member, ns, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType}
+		},
+		func(ns string) contender { return &cloneSet{b.member, ns, appsv1beta1.RecreatePodUpdateStrategyType} },
+	} {
+		ns := fmt.Sprintf("bench-%d", i)
+		more, err := b.compete(ctx, ns, make(ns))
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
+	}
+	if b.rest == 0 {
+		return rows, nil
+	}
+	atRest, err := b.restOf(ctx, "bench-rest")
+	return append(rows, atRest...), err
+}
+
+// compete measures one contender in a namespace of its own.
+func (b *bench) compete(ctx context.Context, ns string, c contender) ([]row, error) {
+	if err := b.member.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
+		return nil, err
+	}
+	created, err := b.timed(ctx, ns, c, task{fmt.Sprintf("0 to %d pods", b.pods), "web:1", func() error { return c.scale(ctx, b.pods) }})
+	if err != nil {
+		return nil, err
+	}
+	updated, err := b.timed(ctx, ns, c, task{"new image", "web:2", func() error { return c.update(ctx, "web:2") }})
+	if err != nil {
+		return []row{created}, err
+	}
+	return []row{created, updated}, b.clear(ctx, ns)
+}
+
+// task is a piece of work, done when all pods run the image and are ready.
+type task struct {
+	work, image string
+	do          func() error
+}
+
+// timed does a piece of work and waits for its end.
+func (b *bench) timed(ctx context.Context, ns string, c contender, t task) (row, error) {
+	say("%s: %s", c.name(), t.work)
+	p, err := b.program(c.process())
+	if err != nil {
+		return row{}, err
+	}
+	began := time.Now()
+	if err := t.do(); err != nil {
+		return row{}, fmt.Errorf("%s: %s: %w", c.name(), t.work, err)
+	}
+	if err := b.readyIn(ns)(ctx, t.image, b.pods); err != nil {
+		return row{}, fmt.Errorf("%s: %s: %w", c.name(), t.work, err)
+	}
+	out := row{Work: t.work, By: c.name(), Pods: b.pods, Seconds: time.Since(began).Seconds()}
+	out.CPUSeconds, out.HighestRSS = p.since()
+	return out, b.count(&out, ns, c, began)
+}
+
+// count counts the writes in a namespace since a moment.
+func (b *bench) count(out *row, ns string, c contender, since time.Time) error {
+	writes, err := b.member.Writes(c.agent(), since)
+	pods := 0
+	for i := range writes {
+		if writes[i].Namespace != ns {
+			continue
+		}
+		out.Writes++
+		if w := &writes[i]; w.Resource == "pods" || w.Resource == "pods/status" || w.Resource == "pods/resize" {
+			pods++
+		}
+	}
+	out.PodWrites = float64(pods) / float64(max(out.Pods, 1))
+	return err
+}
+
+// readyIn waits until at least so many pods of a namespace run an image and are ready.
+func (b *bench) readyIn(ns string) func(ctx context.Context, image string, least int) error {
+	return func(ctx context.Context, image string, least int) error {
+		last := 0
+		err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+			pods, err := b.member.Pods(ctx, ns, "web")
+			last = harness.CountReady(pods, image)
+			return last >= least, err
+		})
+		if err != nil {
+			return fmt.Errorf("%d of %d pods are ready at %s: %w", last, least, image, err)
+		}
+		return nil
+	}
+}
+
+// restOf looks at a big CloneSet that has nothing to do.
+func (b *bench) restOf(ctx context.Context, ns string) ([]row, error) {
+	if err := b.member.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
+		return nil, err
+	}
+	c := &cloneSet{b.member, ns, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType}
+	say("%s: %d pods at rest", c.name(), b.rest)
+	if err := c.scale(ctx, b.rest); err != nil {
+		return nil, err
+	}
+	if err := b.readyIn(ns)(ctx, "web:1", b.rest); err != nil {
+		return nil, err
+	}
+	select { // the last counters of its status come a little later
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(10 * time.Second):
+	}
+	p, err := b.program(c.process())
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(watched):
+	}
+	out := row{Work: "at rest", By: c.name(), Pods: b.rest, Seconds: time.Since(began).Seconds()}
+	out.CPUSeconds, out.HighestRSS = p.since()
+	if err := b.count(&out, ns, c, began); err != nil {
+		return nil, err
+	}
+	return []row{out}, b.clear(ctx, ns)
+}
+
+// clear takes a namespace away and waits until it is gone, so that its end costs the next contender nothing.
+func (b *bench) clear(ctx context.Context, ns string) error {
+	obj := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+	if err := b.member.Delete(ctx, obj); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		err := b.member.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+		return client.IgnoreNotFound(err) == nil && err != nil, client.IgnoreNotFound(err)
+	})
+}
