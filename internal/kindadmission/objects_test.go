@@ -22,6 +22,7 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/convert"
+	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
 
 // there is what the objects below need to be let in.
@@ -81,8 +82,8 @@ func usersObjects(t *testing.T, component string) {
 				raw := object
 				for _, mutating := range []bool{true, false} {
 					for _, e := range all {
-						if e.mutating == mutating && e.asked(object.GroupVersionKind().Group, object.GroupVersionKind().Version, plural) {
-							raw = pass(t, served[e.path], &e, raw)
+						if e.Mutating == mutating && asks(&e, object.GroupVersionKind().Group, object.GroupVersionKind().Version, plural) {
+							raw = pass(t, served[e.Path], &e, raw)
 						}
 					}
 				}
@@ -104,12 +105,12 @@ func text(t *testing.T, object *unstructured.Unstructured) string {
 }
 
 // pass sends an object through a webhook, in the version that it is asked about, and returns what comes of it.
-func pass(t *testing.T, hook *admission.Webhook, e *entry, object *unstructured.Unstructured) *unstructured.Unstructured {
+func pass(t *testing.T, hook *admission.Webhook, e *testkit.Webhook, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	raw := []byte(text(t, object))
 	gvk := object.GroupVersionKind()
-	if !slices.Contains(e.rules[0].APIVersions, gvk.Version) {
-		gvk.Version = e.rules[0].APIVersions[0]
+	if !slices.Contains(e.Rules[0].APIVersions, gvk.Version) {
+		gvk.Version = e.Rules[0].APIVersions[0]
 		var err error
 		if raw, err = convert.Object(scheme, raw, gvk.GroupVersion().String()); err != nil {
 			t.Fatal(err)
@@ -117,7 +118,7 @@ func pass(t *testing.T, hook *admission.Webhook, e *entry, object *unstructured.
 	}
 	response := hook.Handle(t.Context(), request("", string(raw)))
 	if !response.Allowed {
-		t.Errorf("%s: %s", e.name, response.Result.Message)
+		t.Errorf("%s: %s", e.Name, response.Result.Message)
 		return object
 	}
 	patch, err := json.Marshal(response.Patches)
@@ -133,7 +134,7 @@ func pass(t *testing.T, hook *admission.Webhook, e *entry, object *unstructured.
 			t.Fatal(err)
 		}
 		if again := hook.Handle(t.Context(), request(string(raw), string(raw))); !again.Allowed || len(again.Patches) > 0 {
-			t.Errorf("%s fills in what it filled in: %+v", e.name, again)
+			t.Errorf("%s fills in what it filled in: %+v", e.Name, again)
 		}
 	}
 	out := &unstructured.Unstructured{}

@@ -39,44 +39,18 @@ import (
 	rolloutsv1alpha1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1alpha1"
 	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
+	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
-
-// entry is one webhook as the API server is told of it.
-type entry struct {
-	name, path string
-	mutating   bool
-	policy     *admissionregistrationv1.FailurePolicyType
-	match      *admissionregistrationv1.MatchPolicyType
-	timeout    *int32
-	rules      []admissionregistrationv1.RuleWithOperations
-}
 
 // components are those that serve the table, each with its own manifests.
 var components = []string{"hub", "spoke"}
 
-// entries reads the webhook configurations generated for a component, without those of other kinds.
-func entries(t *testing.T, component string) []entry {
+// entries are the webhooks of a component, without those of other kinds.
+func entries(t *testing.T, component string) []testkit.Webhook {
 	t.Helper()
-	data, err := os.ReadFile("../../generated/manifests/webhook/" + component + "/manifests.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []entry
-	for _, document := range strings.Split(string(data), "\n---\n") {
-		mutating, validating := admissionregistrationv1.MutatingWebhookConfiguration{}, admissionregistrationv1.ValidatingWebhookConfiguration{}
-		if strings.Contains(document, "kind: Mutating") {
-			read(t, []byte(document), &mutating)
-		} else {
-			read(t, []byte(document), &validating)
-		}
-		for _, w := range mutating.Webhooks {
-			out = append(out, entry{w.Name, *w.ClientConfig.Service.Path, true, w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds, w.Rules})
-		}
-		for _, w := range validating.Webhooks {
-			out = append(out, entry{w.Name, *w.ClientConfig.Service.Path, false, w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds, w.Rules})
-		}
-	}
-	return slices.DeleteFunc(out, func(e entry) bool { return slices.Contains([]string{"", "fleet.kruise.io"}, e.rules[0].APIGroups[0]) })
+	return slices.DeleteFunc(testkit.Webhooks(t, component), func(e testkit.Webhook) bool {
+		return slices.Contains([]string{"", "fleet.kruise.io"}, e.Rules[0].APIGroups[0])
+	})
 }
 
 func read(t *testing.T, data []byte, into any) {
@@ -191,8 +165,8 @@ func everyVersion(t *testing.T, component string) {
 		for _, version := range crd.Spec.Versions {
 			asked := map[bool]int{}
 			for _, e := range all {
-				if e.asked(crd.Spec.Group, version.Name, plural) {
-					asked[e.mutating]++
+				if asks(&e, crd.Spec.Group, version.Name, plural) {
+					asked[e.Mutating]++
 				}
 			}
 			want := 1
@@ -206,10 +180,10 @@ func everyVersion(t *testing.T, component string) {
 	}
 }
 
-// asked says whether a webhook is asked about a resource.
-func (e *entry) asked(group, version, resource string) bool {
-	equivalent := e.match != nil && *e.match == admissionregistrationv1.Equivalent
-	return slices.ContainsFunc(e.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+// asks says whether a webhook is asked about a resource.
+func asks(e *testkit.Webhook, group, version, resource string) bool {
+	equivalent := e.Match != nil && *e.Match == admissionregistrationv1.Equivalent
+	return slices.ContainsFunc(e.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && (equivalent || slices.Contains(r.APIVersions, version))
 	})
 }
@@ -249,14 +223,14 @@ func bareObjects(t *testing.T, component string, kinds map[string]string) {
 	t.Helper()
 	served := hooks(component)
 	for _, e := range entries(t, component) {
-		rule := e.rules[0]
+		rule := e.Rules[0]
 		version := schema.GroupVersion{Group: rule.APIGroups[0], Version: rule.APIVersions[0]}
 		object := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a, namespace: default}\n", version, kinds[rule.Resources[0]])
 		for _, spec := range []string{"", "spec: {}\n"} {
 			for _, old := range []string{"", object} {
-				response := ask(t, served[e.path], old, object+spec)
+				response := ask(t, served[e.Path], old, object+spec)
 				if response.Result != nil && response.Result.Code >= 500 {
-					t.Errorf("%s: %s: %s", component, e.name, response.Result.Message)
+					t.Errorf("%s: %s: %s", component, e.Name, response.Result.Message)
 				}
 			}
 		}
