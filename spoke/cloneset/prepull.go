@@ -28,7 +28,11 @@ func (p *pass) prepull(ctx context.Context) (steps.Outcome, error) {
 	return steps.Outcome{}, p.puller.Carry(ctx, p.stored, appsv1beta1.Kind("CloneSet"), p.history.Update, prepull.Make(rollout))
 }
 
+// pullsOf is what the pull engine wants to know; between rollouts that is only that there is none.
 func (p *pass) pullsOf() (*prepull.Rollout, error) {
+	if p.history.Current == p.history.Update {
+		return &prepull.Rollout{Current: p.history.Current, Update: p.history.Update}, nil
+	}
 	from, err := revision.Template(p.history.Current)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,5 +86,11 @@ var _ = Describe("images pulled ahead", func() {
 		settled(set, 5)
 		Expect(marks(Default, appsv1beta1.ImagePreDownloadIgnoredKey)).To(Equal(1))
 		Expect(jobs(Default)).To(BeEmpty())
+		Eventually(func(g Gomega) {
+			var list eventsv1.EventList
+			g.Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+			g.Expect(list.Items).To(ContainElement(SatisfyAll(
+				HaveField("Reason", "IgnoredImagePreDownload"), HaveField("Note", ContainSubstring("pods are not updated in place")))))
+		}).Should(Succeed())
 	})
 })

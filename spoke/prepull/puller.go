@@ -20,10 +20,11 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/ownership"
 )
 
-// Events of a workload about its pull jobs. The second is of type Normal, as dashboards know it.
+// Events of a workload about its pull jobs. The second is of type Normal, as dashboards know it; the third is ours.
 const (
 	reasonCreated = "CreatedImagePullJob"
 	reasonFailed  = "FailedCreateImagePullJob"
+	reasonIgnored = "IgnoredImagePreDownload"
 )
 
 // Puller carries plans out. Its client's cache must have index ownership.ControllerUIDIndex on ImagePullJobs.
@@ -54,6 +55,9 @@ func (p *Puller) Carry(ctx context.Context, owner client.Object, gvk schema.Grou
 	err := p.Client.Patch(ctx, marked, client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner(p.FieldOwner))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("label revision %s: %w", update.Name, err)
+	}
+	if plan.Mark == appsv1beta1.ImagePreDownloadIgnoredKey {
+		p.Events.Publish(events.Normal(owner, reasonIgnored, "PreDownload", fmt.Sprintf("no image of revision %s is pulled ahead: %s", update.Name, plan.Because)))
 	}
 	return nil
 }
