@@ -82,6 +82,7 @@ var corpus = map[string]any{
 	"validation.ValidatePersistentPodState":          ValidatePersistentPodState,
 	"validation.ValidatePodProbeMarker":              ValidatePodProbeMarker,
 	"validation.ValidatePodUnavailableBudget":        ValidatePodUnavailableBudget,
+	"validation.ValidateOldPodUnavailableBudget":     ValidateOldPodUnavailableBudget,
 	"validation.ValidateResourceDistribution":        ValidateResourceDistribution,
 	"validation.ValidateOldResourceDistribution":     ValidateOldResourceDistribution,
 	"validation.ValidateRollout":                     ValidateRollout,

@@ -121,3 +121,17 @@ func (p *problems) budgetConflict(path *field.Path, obj *policyv1beta1.PodUnavai
 		}
 	}
 }
+
+// ValidateOldPodUnavailableBudget checks besides what v1alpha1 says in an annotation, of an object sent as v1alpha1: a
+// budget that protects less than was asked for is worse than none. What is stored already is left alone.
+func ValidateOldPodUnavailableBudget(old, obj *policyv1beta1.PodUnavailableBudget) field.ErrorList {
+	const key = policyv1beta1.PodUnavailableBudgetProtectOperationsKey
+	text := obj.Annotations[key]
+	if old != nil && old.Annotations[key] == text {
+		return nil
+	}
+	if _, err := policyv1beta1.ProtectOperationsOf(text); err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), text, err.Error())}
+	}
+	return nil
+}

@@ -121,3 +121,25 @@ func TestLooselyOverlap(t *testing.T) {
 		}
 	}
 }
+
+// TestValidateOldPodUnavailableBudget: what v1alpha1 says in an annotation is read when it is new.
+func TestValidateOldPodUnavailableBudget(t *testing.T) {
+	of := func(text string) *policyv1beta1.PodUnavailableBudget {
+		return &policyv1beta1.PodUnavailableBudget{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kruise.io/pub-protect-operations": text}}}
+	}
+	for name, tc := range map[string]struct {
+		old, obj *policyv1beta1.PodUnavailableBudget
+		bad      bool
+	}{
+		"none":         {nil, &policyv1beta1.PodUnavailableBudget{}, false},
+		"known":        {nil, of("DELETE, EVICT"), false},
+		"unknown":      {nil, of("DELETE,drop"), true},
+		"stored":       {of("drop"), of("drop"), false},
+		"another word": {of("drop"), of("drip"), true},
+	} {
+		problems := ValidateOldPodUnavailableBudget(tc.old, tc.obj)
+		if (len(problems) > 0) != tc.bad {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+}

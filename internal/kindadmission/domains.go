@@ -23,7 +23,7 @@ import (
 
 func domainWebhooks(scheme *runtime.Scheme, f Facts) map[string]*admission.Webhook {
 	return map[string]*admission.Webhook{
-		"/validate-policy-kruise-io-podunavailablebudget": webhookserver.Validating(scheme, with(f.podUnavailableBudgets, validation.ValidatePodUnavailableBudget)),
+		"/validate-policy-kruise-io-podunavailablebudget": webhookserver.Validating(scheme, f.budgetRules()),
 		"/validate-apps-kruise-io-resourcedistribution": webhookserver.Validating(scheme, tried(f,
 			func(obj *appsv1beta1.ResourceDistribution) runtime.RawExtension { return obj.Spec.Resource }, rules(validation.ValidateResourceDistribution))),
 		"/validate-apps-kruise-io-v1alpha1-resourcedistribution": webhookserver.Validating(scheme, tried(f,

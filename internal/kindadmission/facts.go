@@ -11,14 +11,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
 	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
 	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 )
 
 // What Facts reads.
@@ -99,6 +102,18 @@ func (f Facts) workloadSpread(ctx context.Context, namespace string, target *app
 	}
 	out.Template, out.Claims, err = f.Member.Templates(ctx, namespace, target)
 	return out, err
+}
+
+// budgetRules check a budget among its peers, and in one sent as v1alpha1 what that version says in annotations.
+func (f Facts) budgetRules() webhookserver.Rules[*policyv1beta1.PodUnavailableBudget] {
+	inner := with(f.podUnavailableBudgets, validation.ValidatePodUnavailableBudget)
+	return func(ctx context.Context, old, obj *policyv1beta1.PodUnavailableBudget) (admission.Warnings, field.ErrorList, error) {
+		warnings, problems, err := inner(ctx, old, obj)
+		if req, noRequest := admission.RequestFromContext(ctx); noRequest == nil && req.RequestKind != nil && req.RequestKind.Version == "v1alpha1" {
+			problems = append(problems, validation.ValidateOldPodUnavailableBudget(old, obj)...)
+		}
+		return warnings, problems, err
+	}
 }
 
 func (f Facts) podUnavailableBudgets(ctx context.Context, obj *policyv1beta1.PodUnavailableBudget) ([]policyv1beta1.PodUnavailableBudget, error) {

@@ -134,3 +134,18 @@ func TestSidecarSetsAreHashed(t *testing.T) {
 		t.Errorf("hashes %v", seen)
 	}
 }
+
+// TestBudgetsOfTheOldVersion: an operation that means nothing is refused where v1alpha1 gives it, and passes as v1beta1,
+// which has a field for it.
+func TestBudgetsOfTheOldVersion(t *testing.T) {
+	const budget = `{apiVersion: policy.kruise.io/v1beta1, kind: PodUnavailableBudget, metadata: {name: b, namespace: default,
+annotations: {kruise.io/pub-protect-operations: "DELETE,drop"}}, spec: {selector: {matchLabels: {a: b}}, maxUnavailable: 1}}`
+	for version, allowed := range map[string]bool{"v1beta1": true, "v1alpha1": false} {
+		req := request("", budget)
+		req.RequestKind = &metav1.GroupVersionKind{Group: "policy.kruise.io", Version: version, Kind: "PodUnavailableBudget"}
+		response := hooks("spoke")["/validate-policy-kruise-io-podunavailablebudget"].Handle(t.Context(), req)
+		if response.Allowed != allowed || !allowed && !strings.Contains(response.Result.Message, `"drop" is none of`) {
+			t.Errorf("%s: %+v", version, response.Result)
+		}
+	}
+}

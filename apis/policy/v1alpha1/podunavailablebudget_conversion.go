@@ -21,8 +21,7 @@ const (
 )
 
 // Convert_v1alpha1_PodUnavailableBudget_To_v1beta1_PodUnavailableBudget also reads the annotations that
-// v1alpha1 has for fields; they stay. It fails where they cannot be read: a budget that protects less than
-// was asked for is worse than none that can be stored.
+// v1alpha1 has for fields; they stay. What cannot be read of them is left out.
 func Convert_v1alpha1_PodUnavailableBudget_To_v1beta1_PodUnavailableBudget(
 	in *PodUnavailableBudget, out *v1beta1.PodUnavailableBudget, s conversion.Scope,
 ) error {
@@ -41,15 +40,9 @@ func budgetUp(in *PodUnavailableBudget, out *v1beta1.PodUnavailableBudget, s con
 	if err := autoConvert_v1alpha1_PodUnavailableBudget_To_v1beta1_PodUnavailableBudget(in, out, s); err != nil {
 		return err
 	}
-	operations, err := operationsOf(in.Annotations[operationsKey])
-	if err != nil {
-		return fmt.Errorf("annotation %s: %w", operationsKey, err)
-	}
-	replicas, err := replicasOf(in.Annotations[replicasKey])
-	if err != nil {
-		return fmt.Errorf("annotation %s: %w", replicasKey, err)
-	}
-	out.Spec.ProtectOperations, out.Spec.ProtectTotalReplicas = operations, replicas
+	// A mistake that is stored must not keep all budgets from being listed; admission refuses new ones.
+	out.Spec.ProtectOperations, _ = v1beta1.ProtectOperationsOf(in.Annotations[operationsKey])
+	out.Spec.ProtectTotalReplicas, _ = replicasOf(in.Annotations[replicasKey])
 	return nil
 }
 
@@ -58,7 +51,7 @@ func budgetDown(in *v1beta1.PodUnavailableBudget, out *PodUnavailableBudget, s c
 	if err := autoConvert_v1beta1_PodUnavailableBudget_To_v1alpha1_PodUnavailableBudget(in, out, s); err != nil {
 		return err
 	}
-	if said, err := operationsOf(in.Annotations[operationsKey]); err != nil || !slices.Equal(said, in.Spec.ProtectOperations) {
+	if said, _ := v1beta1.ProtectOperationsOf(in.Annotations[operationsKey]); !slices.Equal(said, in.Spec.ProtectOperations) {
 		words := make([]string, 0, len(in.Spec.ProtectOperations))
 		for _, operation := range in.Spec.ProtectOperations {
 			words = append(words, string(operation))
@@ -69,8 +62,8 @@ func budgetDown(in *v1beta1.PodUnavailableBudget, out *PodUnavailableBudget, s c
 	if in.Spec.ProtectTotalReplicas != nil {
 		replicas = strconv.Itoa(int(*in.Spec.ProtectTotalReplicas))
 	}
-	said, err := replicasOf(in.Annotations[replicasKey])
-	if same := (said == nil) == (replicas == "") && (said == nil || *said == *in.Spec.ProtectTotalReplicas); err != nil || !same {
+	said, _ := replicasOf(in.Annotations[replicasKey])
+	if same := (said == nil) == (replicas == "") && (said == nil || *said == *in.Spec.ProtectTotalReplicas); !same {
 		out.Annotations = withOrWithout(out.Annotations, replicasKey, replicas)
 	}
 	return nil
@@ -81,21 +74,6 @@ func withOrWithout(annotations map[string]string, key, value string) map[string]
 		return preserve.Without(annotations, key)
 	}
 	return preserve.With(annotations, key, value)
-}
-
-// operationsOf reads a list separated by commas.
-func operationsOf(text string) ([]v1beta1.PubOperation, error) {
-	var out []v1beta1.PubOperation
-	for _, word := range strings.Split(text, ",") {
-		switch operation := v1beta1.PubOperation(strings.TrimSpace(word)); operation {
-		case "":
-		case v1beta1.PubDeleteOperation, v1beta1.PubUpdateOperation, v1beta1.PubEvictOperation, v1beta1.PubResizeOperation:
-			out = append(out, operation)
-		default:
-			return nil, fmt.Errorf("%q is none of DELETE, UPDATE, EVICT and RESIZE", operation)
-		}
-	}
-	return out, nil
 }
 
 // replicasOf reads a number of pods; no text is none.
