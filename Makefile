@@ -19,6 +19,10 @@ TEST_TIMEOUT ?= 20m
 ROUNDS ?= 100000
 # Which tests: a go test -run or ginkgo --focus expression.
 FOCUS ?=
+# Which end-to-end specs: words that label them (docs/local-clusters.md), with && || ! and parentheses. Empty: all.
+LABELS ?=
+# Ends a run of end-to-end tests that found no spec to run in any package.
+SOME_SPEC := awk '{print; fflush()} /^Ran [1-9]/ {some = 1} END {if (!some) {print "no spec has these LABELS and this FOCUS"; exit 1}}'
 
 export GOFLAGS ?= -p=2
 CLUSTERS := go run ./hack/clusters
@@ -54,14 +58,15 @@ test-integration: assets ## Run the tests against a real API server.
 	go test -tags integration -p 1 -timeout $(TEST_TIMEOUT) $(if $(FOCUS),-run '$(FOCUS)') $$(git grep -l '^//go:build integration' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: test-e2e
-test-e2e: assets ## Run the end-to-end tests on simulated nodes, but for the slow ones. KEEP=1 leaves the clusters up.
+test-e2e: assets ## Run the end-to-end tests on simulated nodes, but for the slow ones. LABELS=cloneset chooses, KEEP=1 leaves the clusters up.
 	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e' EXIT;) \
-	go test -tags e2e -p 1 -timeout 50m ./e2e/... -args --ginkgo.label-filter='!real && !slow' --ginkgo.focus='$(FOCUS)'
+	go test -tags e2e -p 1 -timeout 50m -v ./e2e/... -args --ginkgo.no-color \
+	  --ginkgo.label-filter='!real && !slow$(if $(LABELS), && ($(LABELS)))' --ginkgo.focus='$(FOCUS)' | $(SOME_SPEC)
 
 .PHONY: e2e
-e2e: assets ## Run all end-to-end tests, the slow and those on real nodes too (needs root on Linux). KEEP=1 leaves the clusters up.
+e2e: assets ## Run all end-to-end tests, the slow and those on real nodes too (needs root on Linux). LABELS=cloneset chooses, KEEP=1 leaves the clusters up.
 	$(if $(KEEP),,trap '$(CLUSTERS) down --name e2e; $(CLUSTERS) down --name e2e-real' EXIT;) \
-	go test -tags e2e -p 1 -timeout 60m -v ./e2e/... -args --ginkgo.focus='$(FOCUS)'
+	go test -tags e2e -p 1 -timeout 60m -v ./e2e/... -args --ginkgo.no-color --ginkgo.v --ginkgo.label-filter='$(LABELS)' --ginkgo.focus='$(FOCUS)' | $(SOME_SPEC)
 
 .PHONY: fuzz
 fuzz: ## Convert ROUNDS random objects of every kind there and back: minutes.

@@ -25,7 +25,7 @@ import (
 
 func keyOf(ns string) client.ObjectKey { return client.ObjectKey{Namespace: ns, Name: "web"} }
 
-var _ = Describe("Bad input", Label("feature:validation"), func() {
+var _ = Describe("Bad input", Label("validation"), func() {
 	DescribeTable("of a workload is refused, naming the field", func(ctx SpecContext, spoil func(*appsv1beta1.UnitedDeploymentSpec), parts ...string) {
 		ns := namespace(ctx)
 		ud := web(ns, 4)

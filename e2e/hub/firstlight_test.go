@@ -19,7 +19,7 @@ import (
 	"github.com/flotilla-sh/flotilla/e2e/harness"
 )
 
-var _ = Describe("One UnitedDeployment over two clusters", Label("kind:uniteddeployment"), func() {
+var _ = Describe("One UnitedDeployment over two clusters", Label("uniteddeployment"), func() {
 	It("runs in the right zones, scales, and updates in place", func(ctx SpecContext) {
 		ns := namespace(ctx)
 		Expect(fleet.Hub.Create(ctx, web(ns, 8))).To(Succeed())

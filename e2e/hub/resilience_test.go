@@ -25,7 +25,7 @@ import (
 // kills is how often each program is killed during a scale and an update.
 const kills = 20
 
-var _ = Describe("When a program dies", Label("feature:resilience"), Serial, func() {
+var _ = Describe("When a program dies", Label("resilience"), Serial, func() {
 	DescribeTable("a scale and an update lose no pod", Label("slow"), func(ctx SpecContext, processes ...string) {
 		ns := namespace(ctx)
 		Expect(fleet.Hub.Create(ctx, web(ns, 12))).To(Succeed())
@@ -114,7 +114,7 @@ var _ = Describe("When a program dies", Label("feature:resilience"), Serial, fun
 	}, SpecTimeout(8*time.Minute))
 })
 
-var _ = Describe("At rest", Label("feature:rest"), Serial, func() {
+var _ = Describe("At rest", Label("rest"), Serial, func() {
 	It("nobody writes for 60 s", func(ctx SpecContext) {
 		ns := namespace(ctx)
 		Expect(fleet.Hub.Create(ctx, web(ns, 8))).To(Succeed())

@@ -33,7 +33,7 @@ func TestHub(t *testing.T) {
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(patient)
 	SetDefaultEventuallyPollingInterval(poll)
-	RunSpecs(t, "hub")
+	RunSpecs(t, "hub", Label("hub"))
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {

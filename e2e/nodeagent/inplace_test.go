@@ -116,9 +116,8 @@ func recordOf(ctx context.Context, g Gomega, pod *corev1.Pod) record {
 	return r
 }
 
-var _ = Describe("On real nodes", Label("real", "feature:inplace"), Serial, func() {
+var _ = Describe("On real nodes", Label("hub", "uniteddeployment", "nodeagent"), Serial, func() {
 	It("an image change restarts one container of each pod, and nothing else", func(ctx SpecContext) {
-		up(ctx)
 		ns := namespace(ctx)
 		ud := web(ns)
 		Expect(fleet.Hub.Create(ctx, ud)).To(Succeed())

@@ -26,20 +26,16 @@ func TestNodeagent(t *testing.T) {
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
-	RunSpecs(t, "nodeagent")
+	RunSpecs(t, "nodeagent", Label("real"))
 }
 
-// up brings the fleet up once; specs call it, so that a run without label real needs no real nodes.
-func up(ctx context.Context) {
-	GinkgoHelper()
-	if fleet != nil {
-		return
-	}
+// The fleet is not brought up where no spec of this package is asked for.
+var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(os.Geteuid()).To(BeZero(), "real nodes need root; leave these specs out with --ginkgo.label-filter='!real'")
 	var err error
 	fleet, err = harness.Up(ctx, harness.Options{Name: "e2e-real", Members: 2, RealNodes: 2})
 	Expect(err).NotTo(HaveOccurred())
-}
+}, NodeTimeout(40*time.Minute))
 
 // namespace makes a namespace of its own for a test, on the hub, and takes it away afterwards.
 func namespace(ctx context.Context) string {

@@ -78,7 +78,7 @@ func untilImages(ctx context.Context, ns string, v1, v2 int) []corev1.Pod {
 	return pods
 }
 
-var _ = Describe("CloneSet", Label("kind:cloneset"), func() {
+var _ = Describe("CloneSet", Label("cloneset", "workloads"), func() {
 	It("updates a v1alpha1 object in place as far as its partition lets it", func(ctx SpecContext) {
 		ns := namespace(ctx)
 		apply(ctx, ns)

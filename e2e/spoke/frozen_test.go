@@ -21,7 +21,7 @@ import (
 // spokeProcess is the spoke of the first member.
 const spokeProcess = "member-1-flotilla-spoke"
 
-var _ = Describe("A spoke that hangs", Label("kind:webhooks", "slow"), func() {
+var _ = Describe("A spoke that hangs", Label("webhooks", "slow"), func() {
 	It("holds up no pod for longer than its time-out, and lets workloads be deleted", func(ctx SpecContext) {
 		ns := namespace(ctx)
 		apply(ctx, ns)

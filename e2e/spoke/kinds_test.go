@@ -75,9 +75,9 @@ var kinds = []kind{
 // in names the kind in a version, as kubectl takes it.
 func (k kind) in(version string) string { return k.plural + "." + version + "." + k.group }
 
-var _ = Describe("Every kind", Label("kind:all"), func() {
+var _ = Describe("Every kind", Label("kinds"), func() {
 	for _, k := range kinds {
-		It("is created, read in each version, changed, scaled and deleted: "+k.plural, func(ctx SpecContext) {
+		It("is created, read in each version, changed, scaled and deleted: "+k.plural, Label(strings.TrimSuffix(k.plural, "s")), func(ctx SpecContext) {
 			ns := namespace(ctx)
 			if k.plural == "containerrecreaterequests" {
 				running(ctx, ns, "pod-1")
