@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -244,6 +246,32 @@ var _ = Describe("a CloneSet", func() {
 			Eventually(status(ctx, set)).Should(haveCounts(8, 8, 8))
 			Expect(uids(listPods(ctx, ns))).To(ConsistOf(uids(before)))
 		}
+	})
+
+	It("writes every counter, zeros too", func() {
+		set := newSet(ns, 0, appsv1beta1.RecreatePodUpdateStrategyType)
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(func(g Gomega) {
+			got := &unstructured.Unstructured{}
+			got.SetGroupVersionKind(appsv1beta1.Kind("CloneSet"))
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(set), got)).To(Succeed())
+			status, _, _ := unstructured.NestedMap(got.Object, "status")
+			for _, counter := range []string{"replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "updatedReadyReplicas"} {
+				g.Expect(status).To(HaveKeyWithValue(counter, BeEquivalentTo(0)))
+			}
+			g.Expect(status).To(HaveKeyWithValue("observedGeneration", BeEquivalentTo(got.GetGeneration())))
+		}).Should(Succeed())
+	})
+
+	It("works under a name that makes its revisions' names too long for a label", func() {
+		set := newSet(ns, 2, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+		set.Name = strings.Repeat("w", 60)
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		before := listPods(ctx, ns)
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Spec.Containers[0].Image = "web:2" })
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		Expect(uids(listPods(ctx, ns))).To(ConsistOf(uids(before)))
 	})
 
 	It("keeps the history within its limit and goes back to what it holds", func() {

@@ -4,6 +4,7 @@
 package cloneset
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -130,5 +131,13 @@ func TestRevisionLabels(t *testing.T) {
 	r := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "web-abc"}}
 	if got := revisionLabels(r, true); got[appsv1beta1.ControllerRevisionHashLabel] != "abc" || got[appsv1beta1.PodTemplateHashLabel] != "abc" {
 		t.Errorf("short %v", got)
+	}
+	if got := revisionLabels(r, false); got[appsv1beta1.ControllerRevisionHashLabel] != "web-abc" || got[appsv1beta1.PodTemplateHashLabel] != "abc" {
+		t.Errorf("long %v", got)
+	}
+	// A name that no label can hold would have every pod refused.
+	r.Name = strings.Repeat("w", 60) + "-abc"
+	if got := revisionLabels(r, false); got[appsv1beta1.ControllerRevisionHashLabel] != "abc" {
+		t.Errorf("too long %v", got)
 	}
 }

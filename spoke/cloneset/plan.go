@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/pods"
@@ -118,14 +119,15 @@ func awaited(set *appsv1beta1.CloneSet, list []*corev1.Pod, claims []*corev1.Per
 	return out
 }
 
-// revisionLabels mark a pod of a revision.
+// revisionLabels mark a pod of a revision. The hash alone stands for a name too long for a label's value: the two
+// mean the same everywhere.
 func revisionLabels(r *appsv1.ControllerRevision, short bool) map[string]string {
 	hash := r.Labels[appsv1beta1.ControllerHashLabel]
 	if hash == "" {
 		hash = pods.ShortHash(r.Name)
 	}
 	name := r.Name
-	if short {
+	if short || len(name) > validation.LabelValueMaxLength {
 		name = hash
 	}
 	return map[string]string{

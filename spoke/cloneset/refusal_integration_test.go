@@ -102,11 +102,16 @@ var _ = Describe("a CloneSet whose pods are refused", func() {
 		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
 		before, labels, since := uids(listPods(ctx, ns)), set.Spec.Template.Labels, time.Now()
 		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Labels = map[string]string{"app": "other"} })
-		Consistently(writes(since), "2s", "200ms").Should(BeEmpty())
+		Eventually(status(ctx, set)).Should(HaveField("Conditions", ContainElement(SatisfyAll(
+			HaveField("Type", appsv1beta1.CloneSetConditionWaiting), HaveField("Reason", "InvalidSelector"),
+			HaveField("Message", ContainSubstring("does not match the labels of spec.template"))))))
+		Expect(status(ctx, set)()).To(haveCounts(2, 2, 2), "the counters stay")
+		Consistently(writes(since), "2s", "200ms").Should(Equal(map[string]int{"patch clonesets/status": 1}))
 		Expect(uids(listPods(ctx, ns))).To(ConsistOf(before))
 		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Labels, *s.Spec.Replicas = labels, 3 })
 		Eventually(status(ctx, set)).Should(haveCounts(3, 3, 3))
 		Expect(uids(listPods(ctx, ns))).To(ContainElements(before))
+		Expect(status(ctx, set)().Conditions).To(BeEmpty())
 	})
 
 	It("makes nothing of a namespace that is being deleted", func() {

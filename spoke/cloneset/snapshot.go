@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -46,12 +47,10 @@ func (p *pass) gather(ctx context.Context) (steps.Outcome, error) {
 	p.now = p.Clock.Now()
 	selector, err := metav1.LabelSelectorAsSelector(p.set.Spec.Selector)
 	if err != nil || selector.Empty() {
-		p.events.Publish(events.Warning(p.stored, "InvalidSelector", "Reconcile", "spec.selector is empty or cannot be read"))
-		return steps.Outcome{Stop: true}, nil
+		return p.refuse(ctx, "spec.selector is empty or cannot be read: nothing is done")
 	}
 	if !selector.Matches(labels.Set(p.set.Spec.Template.Labels)) { // every pod made would be let go of and made again
-		p.events.Publish(events.Warning(p.stored, "InvalidSelector", "Reconcile", "spec.selector does not match the labels of spec.template: nothing is done"))
-		return steps.Outcome{Stop: true}, nil
+		return p.refuse(ctx, "spec.selector does not match the labels of spec.template: nothing is done")
 	}
 	p.selector = selector
 	var wait time.Duration
@@ -62,6 +61,16 @@ func (p *pass) gather(ctx context.Context) (steps.Outcome, error) {
 		return steps.Outcome{RequeueAfter: wait, Stop: true}, err
 	}
 	return steps.Outcome{}, p.release(ctx)
+}
+
+// refuse ends the pass over a set whose selector cannot be worked with, and says so.
+func (p *pass) refuse(ctx context.Context, message string) (steps.Outcome, error) {
+	p.events.Publish(events.Warning(p.stored, waitSelector, "Reconcile", message))
+	status := refused(p.stored, message, p.now)
+	if equality.Semantic.DeepEqual(&p.stored.Status, &status) {
+		return steps.Outcome{Stop: true}, nil
+	}
+	return steps.Outcome{Stop: true}, p.writeStatus(ctx, &status)
 }
 
 // mine lists from the cache what this set controls, without copying: none of it may be changed.

@@ -51,6 +51,17 @@ func statusOf(f *facts) (status appsv1beta1.CloneSetStatus, requeue time.Duratio
 	return status, setProgressing(&status, f)
 }
 
+// waitSelector: the selector is empty, unreadable or does not match the template.
+const waitSelector = "InvalidSelector"
+
+// refused is the status of a set that nothing is done for. Its counters are those of the last pass that looked.
+func refused(set *appsv1beta1.CloneSet, message string, now time.Time) appsv1beta1.CloneSetStatus {
+	status := *set.Status.DeepCopy()
+	status.ObservedGeneration = set.Generation
+	setWaiting(&status, []podset.Wait{{Reason: waitSelector, Message: message, Failed: true}}, now)
+	return status
+}
+
 func counters(status *appsv1beta1.CloneSetStatus, f *facts) {
 	status.Replicas, status.ReadyReplicas, status.AvailableReplicas = 0, 0, 0
 	status.UpdatedReplicas, status.UpdatedReadyReplicas, status.UpdatedAvailableReplicas = 0, 0, 0
@@ -82,37 +93,53 @@ func setFailure(status *appsv1beta1.CloneSetStatus, kind string, err error, now 
 	}, metav1.NewTime(now))
 }
 
-// setWaiting tells everything that is waited for, the first reason as the condition's.
+// mostWaits and longestMessage bound the message of condition Waiting.
+const (
+	mostWaits      = 8
+	longestMessage = 2048
+)
+
+// setWaiting tells everything that is waited for, the most telling first; its reason is the condition's.
 func setWaiting(status *appsv1beta1.CloneSetStatus, waits []podset.Wait, now time.Time) {
 	if len(waits) == 0 {
 		conditions.RemoveCompat(&status.Conditions, appsv1beta1.CloneSetConditionWaiting)
 		return
 	}
-	first := 0
-	lines := make([]string, len(waits))
-	for i := range waits {
-		lines[i] = describe(&waits[i])
-		if waits[i].Failed && !waits[first].Failed {
-			first = i
-		}
+	told := waits[:min(len(waits), mostWaits)]
+	lines := make([]string, len(told), len(told)+1)
+	for i := range told {
+		lines[i] = describe(&told[i])
+	}
+	if more := len(waits) - len(told); more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more", more))
 	}
 	conditions.SetCompat(&status.Conditions, appsv1beta1.Condition{
 		Type: appsv1beta1.CloneSetConditionWaiting, Status: corev1.ConditionTrue,
-		Reason: waits[first].Reason, Message: strings.Join(lines, "; "),
+		Reason: waits[0].Reason, Message: conditions.Cut(strings.Join(lines, "; "), longestMessage),
 	}, metav1.NewTime(now))
 }
 
-// describe names at most three pods of a wait.
+// describe names at most three pods of a wait, and until when the first of them waits: a time that stands
+// still, so that equal waits are written once.
 func describe(w *podset.Wait) string {
 	const named = 3
-	switch n := len(w.Pods); {
+	text := w.Message
+	n := len(w.Pods)
+	switch {
 	case n == 0:
-		return w.Message
 	case n <= named:
-		return fmt.Sprintf("%s (%s)", w.Message, strings.Join(w.Pods, ", "))
+		text = fmt.Sprintf("%s (%s)", text, strings.Join(w.Pods, ", "))
 	default:
-		return fmt.Sprintf("%s (%s and %d more)", w.Message, strings.Join(w.Pods[:named], ", "), n-named)
+		text = fmt.Sprintf("%s (%s and %d more)", text, strings.Join(w.Pods[:named], ", "), n-named)
 	}
+	if w.Until.IsZero() {
+		return text
+	}
+	until := w.Until.UTC().Format(time.RFC3339)
+	if n > 1 {
+		return text + ", the first until " + until
+	}
+	return text + ", until " + until
 }
 
 // setProgressing decides condition Progressing; the first rule that holds wins.

@@ -5,7 +5,9 @@ package cloneset
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,17 +147,51 @@ func TestWaitingIsTold(t *testing.T) {
 	set := &appsv1beta1.CloneSet{}
 	f := factsOf(set, seen(0, 1, 0), 2, 0)
 	f.waits = []podset.Wait{
-		{Reason: podset.WaitMaxUnavailable, Message: "used up", Pods: []string{"a", "b", "c", "d", "e"}},
 		{Reason: podset.WaitInPlaceImpossible, Message: "cannot", Pods: []string{"x"}, Failed: true},
+		{Reason: podset.WaitMaxUnavailable, Message: "used up", Pods: []string{"a", "b", "c", "d", "e"}},
+		{Reason: podset.WaitGrace, Message: "grace", Pods: []string{"a", "b"}, Until: noon.Add(time.Minute)},
+		{Reason: podset.WaitMinReady, Message: "min ready", Pods: []string{"f"}, Until: noon.Add(1500 * time.Millisecond)},
 	}
 	got, _ := statusOf(f)
 	c := conditions.FindCompat(got.Conditions, appsv1beta1.CloneSetConditionWaiting)
-	if c == nil || c.Reason != podset.WaitInPlaceImpossible || c.Message != "used up (a, b, c and 2 more); cannot (x)" {
+	const want = "cannot (x); used up (a, b, c and 2 more); grace (a, b), the first until 2026-01-01T12:01:00Z; min ready (f), until 2026-01-01T12:00:01Z"
+	if c == nil || c.Reason != podset.WaitInPlaceImpossible || c.Message != want {
 		t.Errorf("condition %+v", c)
 	}
 	set.Status = got
 	if got, _ := statusOf(factsOf(set, seen(0, 2, 0), 2, 0)); len(got.Conditions) != 0 {
 		t.Errorf("conditions left: %+v", got.Conditions)
+	}
+}
+
+// However much is waited for, the message has its bounds.
+func TestWaitingIsBounded(t *testing.T) {
+	f := factsOf(&appsv1beta1.CloneSet{}, seen(0, 1, 0), 2, 0)
+	for i := range 50 {
+		f.waits = append(f.waits, podset.Wait{Reason: podset.WaitHook, Message: fmt.Sprint("hook ", i)})
+	}
+	got, _ := statusOf(f)
+	if m := got.Conditions[0].Message; !strings.HasSuffix(m, "hook 7; 42 more") {
+		t.Errorf("message %q", m)
+	}
+	f.waits = []podset.Wait{{Reason: podset.WaitHook, Message: strings.Repeat("ä", 5000)}}
+	if got, _ := statusOf(f); len(got.Conditions[0].Message) > longestMessage {
+		t.Errorf("%d bytes", len(got.Conditions[0].Message))
+	}
+}
+
+// A set whose selector cannot be worked with says so, keeps its counters, and was seen.
+func TestRefused(t *testing.T) {
+	set := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
+	set.Status = appsv1beta1.CloneSetStatus{ObservedGeneration: 6, Replicas: 3, ReadyReplicas: 2}
+	got := refused(set, "spec.selector is empty", noon)
+	c := conditions.FindCompat(got.Conditions, appsv1beta1.CloneSetConditionWaiting)
+	if c == nil || c.Reason != waitSelector || c.Message != "spec.selector is empty" || got.ObservedGeneration != 7 || got.Replicas != 3 || got.ReadyReplicas != 2 {
+		t.Errorf("status %+v", got)
+	}
+	set.Status = got
+	if diff := cmp.Diff(got, refused(set, "spec.selector is empty", noon.Add(time.Hour))); diff != "" {
+		t.Errorf("written again: %s", diff)
 	}
 }
 

@@ -77,13 +77,24 @@ func (p *pass) status(ctx context.Context) (steps.Outcome, error) {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, left)
 		return out, nil
 	}
-	after := p.stored.DeepCopy()
-	after.Status = status
-	if err := p.client.Status().Patch(ctx, after, client.MergeFrom(p.stored), client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {
-		return out, fmt.Errorf("write status: %w", err)
+	if err := p.writeStatus(ctx, &status); err != nil {
+		return out, err
 	}
 	p.pace.wrote(p.set.UID, p.now)
 	return out, nil
+}
+
+// writeStatus sends what changed, and every counter, so that a 0 is there too and not only left out.
+func (p *pass) writeStatus(ctx context.Context, status *appsv1beta1.CloneSetStatus) error {
+	before, after := p.stored.DeepCopy(), p.stored.DeepCopy()
+	after.Status = *status
+	b := &before.Status
+	b.Replicas, b.ReadyReplicas, b.AvailableReplicas, b.UpdatedReplicas, b.UpdatedReadyReplicas = -1, -1, -1, -1, -1
+	err := p.client.Status().Patch(ctx, after, client.MergeFrom(before), client.FieldOwner(fieldOwner))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	return nil
 }
 
 // moved is by how much the counters differ in all.

@@ -5,6 +5,7 @@ package inplace
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -37,8 +38,8 @@ func IsComplete(pod *corev1.Pod) bool {
 func containersDone(pod *corev1.Pod, state *State) (done bool, why string) {
 	meta := readMeta(pod)
 	if state.UpdateEnvFromMetadata {
-		if meta == nil || !matches(pod, meta, envMatches) {
-			return false, "containers do not run with the new metadata in their env yet"
+		if why := envPending(pod, meta); why != "" {
+			return false, why
 		}
 	}
 	if state.UpdateResources {
@@ -46,15 +47,41 @@ func containersDone(pod *corev1.Pod, state *State) (done bool, why string) {
 			return false, why
 		}
 	}
-	if meta != nil && matches(pod, meta, plainMatches) {
+	if meta != nil && matches(pod, meta, plainMatches) == "" {
 		return true, ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(state.LastContainerStatuses)) {
 		if !containerChanged(pod, name, state.LastContainerStatuses[name]) {
-			return false, "container " + name + " does not run its new image yet"
+			return false, lagging(pod, name)
 		}
 	}
 	return true, ""
+}
+
+// envPending says why containers do not run with the metadata of now in their env; empty when they do.
+func envPending(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet) string {
+	if meta == nil {
+		return "the node agent does not report the env of containers (annotation " + appsv1beta1.RuntimeContainerMetaKey + ")"
+	}
+	if name := matches(pod, meta, envMatches); name != "" {
+		return "container " + name + " has not restarted with the new metadata in its env yet"
+	}
+	return ""
+}
+
+// lagging says how what runs of a container differs from what it should run.
+func lagging(pod *corev1.Pod, name string) string {
+	status := statusOf(pod, name)
+	if status == nil || status.ImageID == "" {
+		return "container " + name + " has not started yet"
+	}
+	image := ""
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == name {
+			image = pod.Spec.Containers[i].Image
+		}
+	}
+	return fmt.Sprintf("container %s has not restarted with image %s yet: the runtime still reports %s", name, image, status.Image)
 }
 
 // containerChanged says whether a container has left the image it had, or has the one it should.
@@ -95,20 +122,21 @@ func readMeta(pod *corev1.Pod) *appsv1beta1.RuntimeContainerMetaSet {
 	return &meta
 }
 
-// matches says whether the node agent's report is current for every container and test holds.
-func matches(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet, test func(*corev1.Pod, *corev1.Container, *appsv1beta1.RuntimeContainerMeta) bool) bool {
+// matches returns the first container for which the node agent's report is not current or the test does not
+// hold; empty when there is none.
+func matches(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet, test func(*corev1.Pod, *corev1.Container, *appsv1beta1.RuntimeContainerMeta) bool) string {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		at := slices.IndexFunc(meta.Containers, func(m appsv1beta1.RuntimeContainerMeta) bool { return m.Name == c.Name })
 		status := statusOf(pod, c.Name)
 		if at < 0 || status == nil || status.ContainerID == "" || status.ContainerID != meta.Containers[at].ContainerID {
-			return false
+			return c.Name
 		}
 		if !test(pod, c, &meta.Containers[at]) {
-			return false
+			return c.Name
 		}
 	}
-	return true
+	return ""
 }
 
 func plainMatches(_ *corev1.Pod, c *corev1.Container, m *appsv1beta1.RuntimeContainerMeta) bool {

@@ -187,7 +187,7 @@ func TestFirstBatchRecordsOldImageIDs(t *testing.T) {
 func TestNextBatchWaitsForReadiness(t *testing.T) {
 	pod := runningPod(fourContainers())
 	begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:bad", "c2": "c2:2"}})
-	if p := advance(t, pod, t0); p.Phase != Restarting || p.Reason != "container c1 does not run its new image yet" {
+	if p := advance(t, pod, t0); p.Phase != Restarting || p.Reason != "container c1 has not restarted with image c1:bad yet: the runtime still reports c1:1" {
 		t.Fatalf("%v %q", p.Phase, p.Reason)
 	}
 	restart(pod)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,35 +17,18 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/rollout"
 )
 
-// Reasons of waits that this package itself gives.
-const (
-	// WaitMinReady: ready pods must stay ready for minReadySeconds.
-	WaitMinReady = "MinReadySeconds"
-	// WaitHook: a lifecycle hook holds a pod.
-	WaitHook = "LifecycleHook"
-	// WaitInPlace: containers do not run what the pod says yet.
-	WaitInPlace = "InPlaceUpdateRunning"
-	// WaitGrace: a pod's grace period runs.
-	WaitGrace = "GracePeriod"
-	// WaitBroken: a pod's in-place annotations cannot be read.
-	WaitBroken = "InPlaceStateUnreadable"
-	// WaitInPlaceImpossible: the policy forbids recreation and the change forbids in place.
-	WaitInPlaceImpossible = "InPlaceUpdateImpossible"
-)
-
 // planner collects one plan.
 type planner struct {
 	*View
 	plan    Plan
 	touched map[string]bool
-	// waits by reason, so that many pods waiting for the same make one sentence.
-	waits map[string]*Wait
+	waits   waits
 }
 
 // Make plans one pass.
 func Make(s *Snapshot, r *Rules) Plan {
 	view, soonest := Look(s, r)
-	p := &planner{View: view, touched: map[string]bool{}, waits: map[string]*Wait{}}
+	p := &planner{View: view, touched: map[string]bool{}, waits: waits{}}
 	p.scale(r.Members.Scale(view))
 	moved := !p.plan.Empty()
 	selection := r.Members.Select(view)
@@ -54,17 +36,15 @@ func Make(s *Snapshot, r *Rules) Plan {
 	switch {
 	case moved:
 	case r.Update.Hold != nil:
-		if len(selection.Take) > 0 || len(selection.Waits) > 0 {
-			p.wait(*r.Update.Hold)
-		}
+		p.hold(selection)
 	default:
 		p.update(selection)
 	}
 	p.tidy()
 	if soonest > 0 {
-		p.wait(Wait{Reason: WaitMinReady, Message: "ready pods are not available before minReadySeconds have passed", After: soonest})
+		p.waitForMinReady(soonest)
 	}
-	p.plan.Waits = p.sortedWaits()
+	p.plan.Waits = p.waits.sorted()
 	return p.plan
 }
 
@@ -77,7 +57,7 @@ func (p *planner) scale(s Scale) {
 		p.lifecycle(&p.Active[removal.At], lifecycle.Delete, PrepareDelete, removal.Reason)
 	}
 	for _, wait := range s.Waits {
-		p.wait(wait)
+		p.waits.add(wait)
 	}
 }
 
@@ -91,7 +71,7 @@ func (p *planner) lifecycle(pod *rollout.Pod, wish lifecycle.Wish, kind ChangeKi
 		return
 	}
 	if step.Action == lifecycle.Wait {
-		p.wait(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}})
+		p.waits.add(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}})
 	}
 	patch := lifecycle.Patch(observed, step, p.Now)
 	p.change(kind, pod.Pod, patch, cmp.Or(step.Reason, reason))
@@ -140,35 +120,4 @@ func (p *planner) tidy() {
 	for _, pod := range finished[:len(finished)-keep] {
 		p.plan.Delete = append(p.plan.Delete, Delete{Pod: pod, KeepClaims: true, Reason: fmt.Sprintf("it is %s and has been replaced", pod.Status.Phase)})
 	}
-}
-
-// wait adds to the wait of the same reason and message; the soonest time wins.
-func (p *planner) wait(w Wait) {
-	key := w.Reason + "\x00" + w.Message
-	have, ok := p.waits[key]
-	if !ok {
-		p.waits[key] = &w
-		return
-	}
-	have.Pods = append(have.Pods, w.Pods...)
-	have.After = sooner(have.After, w.After)
-	have.Failed = have.Failed || w.Failed
-}
-
-func (p *planner) sortedWaits() []Wait {
-	out := make([]Wait, 0, len(p.waits))
-	for _, w := range p.waits {
-		out = append(out, *w)
-	}
-	slices.SortFunc(out, func(a, b Wait) int {
-		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Message, b.Message))
-	})
-	return out
-}
-
-func sooner(a, b time.Duration) time.Duration {
-	if a <= 0 || b > 0 && b < a {
-		return b
-	}
-	return a
 }

@@ -259,43 +259,6 @@ func TestWritesOfAnInPlaceUpdate(t *testing.T) {
 	}
 }
 
-// Every wait says why, and names pods.
-func TestWaitsAreTold(t *testing.T) {
-	for name, tc := range map[string]struct {
-		s    *scene
-		want string
-	}{
-		"partition": {newScene(rollout.Budget{Replicas: 2, Partition: 1, MaxUnavailable: 1}).add("a", 1).add("b", 2), WaitPartition},
-		"budget":    {newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1}).add("a", 1).add("b", 2, notReady), WaitMaxUnavailable},
-		"creation":  {newScene(rollout.Budget{Replicas: 3, CreateLimit: 1, SameRevision: true}).add("a", 2, notReady), WaitScaleUpLimited},
-		"paused": {func() *scene {
-			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 1)
-			s.rules.Update.Hold = &Wait{Reason: "Paused"}
-			return s
-		}(), "Paused"},
-		"hook": {func() *scene {
-			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 1, func(p *corev1.Pod) {
-				p.Labels["hold"], p.Labels[appsv1beta1.LifecycleStateKey] = "1", string(appsv1beta1.LifecycleStatePreparingUpdate)
-			})
-			s.rules.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{"hold": "1"}}}
-			return s
-		}(), WaitHook},
-		"priority": {func() *scene {
-			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 1)
-			s.replicas.Ordering.Priority = &appsv1beta1.UpdatePriorityStrategy{WeightPriority: []appsv1beta1.UpdatePriorityWeightTerm{{MatchSelector: metav1.LabelSelector{
-				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Nonsense"}}}}}}
-			return s
-		}(), WaitPriority},
-	} {
-		t.Run(name, func(t *testing.T) {
-			plan := Make(&tc.s.snapshot, &tc.s.rules)
-			if !slices.ContainsFunc(plan.Waits, func(w Wait) bool { return w.Reason == tc.want }) {
-				t.Errorf("waits %+v", plan.Waits)
-			}
-		})
-	}
-}
-
 // An update that nobody wants any more lets its pod go, unless the set is only paused.
 func TestUnwantedPreparingUpdate(t *testing.T) {
 	preparing := func(p *corev1.Pod) {

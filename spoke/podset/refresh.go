@@ -42,7 +42,7 @@ func (p *planner) refreshPod(pod *corev1.Pod, selection Selection, wanted bool) 
 	}
 	step := lifecycle.Next(lifecycle.Keep, observed)
 	if step.Action == lifecycle.Wait {
-		p.wait(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}})
+		p.waits.add(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}})
 	}
 	if pod.Spec.NodeName == "" && progress.Finished() {
 		// Nobody reads the gate of a pod without a node: one write later does it all.
@@ -91,11 +91,23 @@ func (p *planner) waitForProgress(pod *corev1.Pod, progress *inplace.Progress) {
 	names := []string{pod.Name}
 	switch progress.Phase {
 	case inplace.InGracePeriod:
-		p.wait(Wait{Reason: WaitGrace, Message: progress.Reason, Pods: names, After: progress.After})
+		p.waits.add(Wait{Reason: WaitGrace, Message: graceMessage, Pods: names, After: progress.After, Until: p.Now.Add(progress.After)})
 	case inplace.Restarting:
-		p.wait(Wait{Reason: WaitInPlace, Message: progress.Reason, Pods: names})
+		p.waits.add(Wait{Reason: WaitInPlace, Message: progress.Reason, Pods: names})
 	case inplace.Broken:
-		p.wait(Wait{Reason: WaitBroken, Message: progress.Reason, Pods: names, Failed: true})
-	case inplace.Idle, inplace.NextBatch, inplace.Done:
+		p.waits.add(Wait{Reason: WaitBroken, Message: progress.Reason, Pods: names, Failed: true})
+	case inplace.Idle, inplace.Done:
+		p.waitForPod(pod)
+	case inplace.NextBatch:
+	}
+}
+
+// waitForPod tells what a pod lacks that nobody is changing.
+func (p *planner) waitForPod(pod *corev1.Pod) {
+	switch {
+	case pod.Spec.NodeName == "":
+		p.waitForNode(pod)
+	case !pods.IsReady(pod):
+		p.waitForReadiness(pod)
 	}
 }

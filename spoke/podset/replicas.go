@@ -146,16 +146,15 @@ func (r *Replicas) creations(v *View, d rollout.Diff) []Create {
 // remove takes away who was named and who is too many, within what may become unavailable.
 func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
 	limit := readyLimit{ready: d.DeleteReadyLimit, available: v.available() - (r.Budget.Replicas - r.Budget.MaxUnavailable)}
-	leaving := false
-	var held []string
+	var leaving, held []string
 	for i := range v.Active {
 		p := &v.Active[i]
 		switch {
 		case p.PreparingDelete:
-			leaving = true
+			leaving = append(leaving, p.Name)
 			out.Remove = append(out.Remove, Removal{At: i, Reason: "its deletion was begun"})
 		case p.Specified:
-			leaving = true
+			leaving = append(leaving, p.Name)
 			if !limit.take(p) {
 				held = append(held, p.Name)
 				continue
@@ -164,14 +163,15 @@ func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
 		}
 	}
 	if d.ScaleDown > 0 {
-		if leaving {
-			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%d more pods to remove once those leaving are gone", d.ScaleDown)})
+		if len(leaving) > 0 {
+			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%d pods are too many: who else goes is decided when those leaving are gone", d.ScaleDown), Pods: leaving})
 		} else {
 			held = append(held, r.removeSurplus(v, d, &limit, out)...)
 		}
 	}
 	if len(held) > 0 {
-		out.Waits = append(out.Waits, Wait{Reason: WaitMaxUnavailable, Message: "deleting more ready pods would exceed maxUnavailable", Pods: held})
+		out.Waits = append(out.Waits, Wait{Reason: WaitMaxUnavailable, Pods: held, Message: fmt.Sprintf(
+			"%s: ready pods to be deleted stay", r.usedUp(v))})
 	}
 }
 
@@ -222,13 +222,18 @@ func (l *readyLimit) take(p *rollout.Pod) bool {
 	return true
 }
 
-// unavailable names the pods that use up a budget.
-func unavailable(active []rollout.Pod) []string {
-	var out []string
-	for i := range active {
-		if !active[i].Available {
-			out = append(out, active[i].Name)
-		}
+// usedUp says what uses maxUnavailable up, in numbers and with the names of up to three pods.
+func (r *Replicas) usedUp(v *View) string {
+	const named = 3
+	names := unavailable(v.Active)
+	text := fmt.Sprintf("maxUnavailable %d is used up: of %d pods wanted %d are there, %d of them unavailable",
+		r.Budget.MaxUnavailable, r.Budget.Replicas, len(v.Active), len(names))
+	switch n := len(names); {
+	case n == 0:
+		return text
+	case n <= named:
+		return text + " (" + strings.Join(names, ", ") + ")"
+	default:
+		return fmt.Sprintf("%s (%s and %d more)", text, strings.Join(names[:named], ", "), n-named)
 	}
-	return out
 }

@@ -38,8 +38,7 @@ func (r *Replicas) Select(v *View) Selection {
 	picked := rollout.Pick(v.Active, order, diff)
 	out.Take = picked.Take
 	if picked.Blocked {
-		out.Waits = []Wait{{Reason: WaitMaxUnavailable, Pods: unavailable(v.Active), Message: fmt.Sprintf(
-			"%d pods may be unavailable during the update", max(diff.UpdateMaxUnavailable, 0))}}
+		out.Waits = []Wait{{Reason: WaitMaxUnavailable, Message: r.usedUp(v)}}
 	}
 	return out
 }
@@ -74,6 +73,7 @@ func waitsForSame(pod *corev1.Pod, target *appsv1.ControllerRevision) bool {
 	return err != nil || target == nil || pods.SameRevision(grace.Revision, target.Name)
 }
 
+// partitionWait tells what the partition does to a rollout that it lets go no further.
 func (r *Replicas) partitionWait(v *View) []Wait {
 	old := 0
 	for i := range v.Active {
@@ -84,5 +84,9 @@ func (r *Replicas) partitionWait(v *View) []Wait {
 	if old == 0 {
 		return nil
 	}
-	return []Wait{{Reason: WaitPartition, Message: fmt.Sprintf("partition keeps %d pods at the old revision", r.Budget.Partition)}}
+	message := fmt.Sprintf("partition %d keeps %d pods at the old revision", r.Budget.Partition, old)
+	if behind := r.Budget.Partition - old; behind > 0 && !r.Budget.Rollback && !r.Budget.SameRevision {
+		message += fmt.Sprintf("; %d pods beyond it were updated before and are not moved back (gate CloneSetPartitionRollback is off)", behind)
+	}
+	return []Wait{{Reason: WaitPartition, Message: message}}
 }

@@ -195,15 +195,3 @@ const (
 	// SamePod allows every version.
 	SamePod
 )
-
-// Wait is something the plan does not do yet.
-type Wait struct {
-	// Reason is one CamelCase word, Message a sentence.
-	Reason, Message string
-	// Pods concerned, by name.
-	Pods []string
-	// After is when time alone changes the answer; 0 when an event will tell.
-	After time.Duration
-	// Failed marks what will not get better by waiting.
-	Failed bool
-}

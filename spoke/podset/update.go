@@ -14,10 +14,13 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/lifecycle"
 )
 
+// graceMessage is the same for all pods in their grace period.
+const graceMessage = "containers are changed after the grace period"
+
 // update starts the selected pods on their way.
 func (p *planner) update(selection Selection) {
 	for _, wait := range selection.Waits {
-		p.wait(wait)
+		p.waits.add(wait)
 	}
 	for _, at := range selection.Take {
 		pod := &p.Active[at]
@@ -29,7 +32,7 @@ func (p *planner) update(selection Selection) {
 		case verdict.Spec != nil:
 			p.updateInPlace(pod.Pod, verdict.Spec, selection)
 		case p.Rules.Update.Policy == InPlaceOnly:
-			p.wait(Wait{Reason: WaitInPlaceImpossible, Message: "policy InPlaceOnly, but " + verdict.Because, Pods: []string{pod.Name}, Failed: true})
+			p.waits.add(Wait{Reason: WaitInPlaceImpossible, Message: "policy InPlaceOnly, but " + verdict.Because, Pods: []string{pod.Name}, Failed: true})
 		default:
 			var patch podpatch.Patch
 			patch.Label(appsv1beta1.SpecifiedDeleteKey, "true")
@@ -54,9 +57,9 @@ func (p *planner) updateInPlace(pod *corev1.Pod, spec *inplace.Spec, selection S
 		p.change(PrepareUpdate, pod, patch, step.Reason)
 	case lifecycle.Wait:
 		p.change(PrepareUpdate, pod, patch, step.Reason)
-		p.wait(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}})
+		p.waits.add(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}})
 	case lifecycle.Refuse:
-		p.wait(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}, Failed: true})
+		p.waits.add(Wait{Reason: WaitHook, Message: step.Reason, Pods: []string{pod.Name}, Failed: true})
 	case lifecycle.Start:
 		p.start(pod, spec, patch, selection)
 	case lifecycle.Remove:
@@ -71,7 +74,7 @@ func (p *planner) start(pod *corev1.Pod, spec *inplace.Spec, state podpatch.Patc
 	todo.Revision = labels[appsv1beta1.ControllerRevisionHashLabel]
 	begin, err := inplace.Start(pod, &todo, p.Now)
 	if err != nil {
-		p.wait(Wait{Reason: WaitBroken, Message: err.Error(), Pods: []string{pod.Name}, Failed: true})
+		p.waits.add(Wait{Reason: WaitBroken, Message: err.Error(), Pods: []string{pod.Name}, Failed: true})
 		return
 	}
 	begin.Change.Merge(state)
@@ -85,6 +88,6 @@ func (p *planner) start(pod *corev1.Pod, spec *inplace.Spec, state podpatch.Patc
 		Revision: selection.Target.Name, Reason: "revision " + selection.Target.Name + " can be reached in place",
 	})
 	if begin.After > 0 {
-		p.wait(Wait{Reason: WaitGrace, Message: "grace period before containers change", Pods: []string{pod.Name}, After: begin.After})
+		p.waits.add(Wait{Reason: WaitGrace, Message: graceMessage, Pods: []string{pod.Name}, After: begin.After, Until: p.Now.Add(begin.After)})
 	}
 }
