@@ -4,9 +4,12 @@
 package validation
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -25,6 +28,19 @@ func ValidateCloneSet(old, obj *v1beta1.CloneSet) field.ErrorList {
 		updates.forbidden(field.NewPath("spec", "selector"), "cannot be changed: make another CloneSet")
 	}
 	return append(updates.list, p.since(cloneSet(old).list)...)
+}
+
+// longestSetName leaves room for a dash and a pod's five characters in a host name.
+const longestSetName = utilvalidation.DNS1123LabelMaxLength - 6
+
+// CloneSetWarnings says what of a CloneSet of either version works otherwise than its author may think.
+func CloneSetWarnings[T metav1.Object](obj T) []string {
+	if len(obj.GetName()) <= longestSetName {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"metadata.name: has more than %d characters: names of its pods have more than %d, so the host name inside of each is cut and may be that of another",
+		longestSetName, utilvalidation.DNS1123LabelMaxLength)}
 }
 
 // metadata wants what the API server wants of any namespaced object.

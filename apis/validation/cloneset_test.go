@@ -4,6 +4,7 @@
 package validation
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -159,5 +160,16 @@ func TestValidateOldCloneSetUpdate(t *testing.T) {
 			old.ResourceVersion, obj.ResourceVersion = "1", "1"
 			compare(t, ValidateOldCloneSet(old, obj), c.want)
 		})
+	}
+}
+
+func TestCloneSetWarnings(t *testing.T) {
+	for length, want := range map[int]int{1: 0, 57: 0, 58: 1, 253: 1} {
+		name := strings.Repeat("w", length)
+		set, old := &v1beta1.CloneSet{}, &v1alpha1.CloneSet{}
+		set.Name, old.Name = name, name
+		if got, gotOld := CloneSetWarnings(set), CloneSetWarnings(old); len(got) != want || len(gotOld) != want {
+			t.Errorf("%d characters: %v, %v", length, got, gotOld)
+		}
 	}
 }

@@ -5,10 +5,12 @@ package validation
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
@@ -39,6 +41,31 @@ func ValidateOldCloneSet(old, obj *v1alpha1.CloneSet) field.ErrorList {
 			"with updateStrategy.type InPlaceOnly only the images of containers can be changed"))
 	}
 	return all
+}
+
+// CloneSetPods are the pods that newly listed names of scaleStrategy.podsToDelete stand for; nil where there is none.
+type CloneSetPods map[string]*corev1.Pod
+
+// ValidatePodsToDelete wants names that were not listed before to be those of pods of this very set that are not on
+// their way out already. Only v1alpha1 ever asked for that.
+func ValidatePodsToDelete(old, obj *v1alpha1.CloneSet, pods CloneSetPods) field.ErrorList {
+	p := &problems{}
+	path := field.NewPath("spec", "scaleStrategy", "podsToDelete")
+	for i, name := range obj.Spec.ScaleStrategy.PodsToDelete {
+		if old != nil && slices.Contains(old.Spec.ScaleStrategy.PodsToDelete, name) {
+			continue
+		}
+		pod := pods[name]
+		switch {
+		case pod == nil:
+			p.add(field.ErrorList{field.NotFound(path.Index(i), name)})
+		case pod.DeletionTimestamp != nil:
+			p.invalid(path.Index(i), name, "is being deleted already")
+		case !metav1.IsControlledBy(pod, obj):
+			p.invalid(path.Index(i), name, "is no pod of this CloneSet")
+		}
+	}
+	return p.list
 }
 
 func storedCloneSet(in *v1alpha1.CloneSet) (*v1beta1.CloneSet, error) {

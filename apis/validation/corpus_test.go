@@ -61,6 +61,7 @@ var corpus = map[string]any{
 	"validation.ValidateBroadcastJob":                ValidateBroadcastJob,
 	"validation.ValidateCloneSet":                    ValidateCloneSet,
 	"validation.ValidateOldCloneSet":                 ValidateOldCloneSet,
+	"validation.ValidatePodsToDelete":                ValidatePodsToDelete,
 	"validation.ValidateConfigMapSet":                ValidateConfigMapSet,
 	"validation.ValidateConfigMapSetHistory":         ValidateConfigMapSetHistory,
 	"validation.ValidateReloadSidecar":               ValidateReloadSidecar,

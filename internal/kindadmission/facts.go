@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
 	rolloutsv1beta1 "github.com/flotilla-sh/flotilla/apis/rollouts/v1beta1"
@@ -51,6 +53,38 @@ func (f Facts) claimResizing(ctx context.Context, _ *appsv1beta1.StatefulSet) (v
 	}
 	classes, err := f.Member.StorageClasses(ctx)
 	return validation.ClaimResizing{Enabled: true, Classes: classes}, err
+}
+
+// oldCloneSetRules are those of CloneSets sent as v1alpha1, which looks at the pods that it is told to delete. A new
+// set has no pods: names in one that is restored are let in, and the controller takes them out.
+func (f Facts) oldCloneSetRules() webhookserver.Rules[*appsv1alpha1.CloneSet] {
+	return func(ctx context.Context, old, obj *appsv1alpha1.CloneSet) (admission.Warnings, field.ErrorList, error) {
+		problems := validation.ValidateOldCloneSet(old, obj)
+		if f.Member == nil || old == nil || len(problems) > 0 {
+			return nil, problems, nil
+		}
+		pods, err := f.podsToDelete(ctx, old, obj)
+		if err != nil {
+			return nil, nil, err
+		}
+		return nil, validation.ValidatePodsToDelete(old, obj, pods), nil
+	}
+}
+
+// podsToDelete reads the pods that were not listed before.
+func (f Facts) podsToDelete(ctx context.Context, old, obj *appsv1alpha1.CloneSet) (validation.CloneSetPods, error) {
+	out := validation.CloneSetPods{}
+	for _, name := range obj.Spec.ScaleStrategy.PodsToDelete {
+		if slices.Contains(old.Spec.ScaleStrategy.PodsToDelete, name) {
+			continue
+		}
+		pod, _, err := f.Member.Pod(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		out[name] = pod
+	}
+	return out, nil
 }
 
 // sidecarSet reads the other SidecarSets, and revisions and the white list where the set speaks of them.

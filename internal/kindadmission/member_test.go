@@ -7,10 +7,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -66,6 +70,47 @@ func TestResourcesAreTriedOut(t *testing.T) {
 	}
 	if response := ask(t, hooks("hub")["/validate-apps-kruise-io-resourcedistribution"], "", of("v1beta1", "a", "")); !response.Allowed {
 		t.Errorf("the hub tries nothing out: %+v", response.Result)
+	}
+}
+
+const oldCloneSet = `{apiVersion: apps.kruise.io/v1alpha1, kind: CloneSet, metadata: {name: web, namespace: default, uid: u, resourceVersion: "1"}, spec: {
+  replicas: 1, selector: {matchLabels: {a: b}}, scaleStrategy: {podsToDelete: [%p]},
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`
+
+// TestPodsToDeleteAreLookedAt in v1alpha1, when they were not listed before.
+func TestPodsToDeleteAreLookedAt(t *testing.T) {
+	pod := func(name, owner string, change func(*corev1.Pod)) client.Object {
+		yes := true
+		out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+		if owner != "" {
+			out.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Name: "web", UID: types.UID(owner), Controller: &yes}}
+		}
+		if change != nil {
+			change(out)
+		}
+		return out
+	}
+	objects := []client.Object{pod("mine", "u", nil), pod("other", "x", nil), pod("nobodys", "", nil), pod("leaving", "u", func(p *corev1.Pod) {
+		p.Finalizers, p.DeletionTimestamp = []string{"a/b"}, &metav1.Time{Time: time.Unix(1, 0)}
+	})}
+	of := func(names string) string { return strings.ReplaceAll(oldCloneSet, "%p", names) }
+	for name, c := range map[string]struct{ old, names, want string }{
+		"one of the set":         {of(""), "mine", ""},
+		"no such pod":            {of(""), "mine, none", "podsToDelete[1]: Not found"},
+		"of another set":         {of(""), "other", "is no pod of this CloneSet"},
+		"of nobody":              {of(""), "nobodys", "is no pod of this CloneSet"},
+		"on its way out":         {of(""), "leaving", "is being deleted already"},
+		"listed before":          {of("none"), "none, mine", ""},
+		"in a set that is new":   {"", "none", ""},
+		"and something else bad": {of(""), "none, none", "Duplicate"},
+	} {
+		response := ask(t, in(member{}, objects...)["/validate-apps-kruise-io-v1alpha1-cloneset"], c.old, of(c.names))
+		if response.Allowed != (c.want == "") || c.want != "" && !strings.Contains(response.Result.Message, c.want) {
+			t.Errorf("%s: %+v", name, response.Result)
+		}
+	}
+	if response := ask(t, hooks("hub")["/validate-apps-kruise-io-v1alpha1-cloneset"], of(""), of("none")); !response.Allowed {
+		t.Errorf("the hub has no pods: %+v", response.Result)
 	}
 }
 

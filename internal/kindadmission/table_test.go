@@ -33,3 +33,14 @@ func TestUnsupportedValuesAreWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+// TestLongNamesOfCloneSetsAreWarnedOf in both versions.
+func TestLongNamesOfCloneSetsAreWarnedOf(t *testing.T) {
+	for version, path := range map[string]string{"v1beta1": "/validate-apps-kruise-io-cloneset", "v1alpha1": "/validate-apps-kruise-io-v1alpha1-cloneset"} {
+		object := strings.NewReplacer("v1alpha1", version, "name: web", "name: "+strings.Repeat("w", 58), "%p", "").Replace(oldCloneSet)
+		response := ask(t, hooks("hub")[path], "", object)
+		if !response.Allowed || len(response.Warnings) != 1 || !strings.Contains(response.Warnings[0], "57 characters") {
+			t.Errorf("%s: %+v, warnings %v", version, response.Result, response.Warnings)
+		}
+	}
+}
