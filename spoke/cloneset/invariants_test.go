@@ -5,6 +5,8 @@ package cloneset
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,18 +17,24 @@ import (
 )
 
 // check holds a plan against what a CloneSet promises.
-func (s *sim) check(snapshot *podset.Snapshot, rules *podset.Rules, plan *podset.Plan) error {
+func (s *sim) check(snapshot *podset.Snapshot, plan *podset.Plan) error {
+	b := boundsOf(s.set)
 	for _, err := range []error{
-		s.checkAvailability(snapshot, rules, plan),
-		s.checkSurge(rules, plan),
-		s.checkRevisions(snapshot, rules, plan),
+		s.checkAvailability(snapshot, plan, b),
+		s.checkSurge(plan, b),
+		s.checkRevisions(snapshot, plan, b),
 		s.checkOrderOfWrites(plan),
+		s.checkWaits(snapshot, plan, b),
 	} {
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *sim) minReady() time.Duration {
+	return time.Duration(s.set.Spec.MinReadySeconds) * time.Second
 }
 
 // takesAway says whether a change makes an available pod unavailable.
@@ -41,18 +49,16 @@ func takesAway(pod *corev1.Pod, c *podset.Change) bool {
 // checkAvailability: who is taken away must leave replicas - maxUnavailable available pods. Pods that
 // we took away before and that the view still shows as available would not count: that the view
 // shows them so is itself a breach of the rule that own writes are seen first.
-func (s *sim) checkAvailability(snapshot *podset.Snapshot, rules *podset.Rules, plan *podset.Plan) error {
-	view, _ := podset.Look(snapshot, rules)
+func (s *sim) checkAvailability(snapshot *podset.Snapshot, plan *podset.Plan, b bounds) error {
 	available := map[string]bool{}
-	for i := range view.Active {
-		p := &view.Active[i]
-		if !p.Available {
+	for _, pod := range snapshot.Pods {
+		if !serves(pod, s.minReady(), snapshot.Now) {
 			continue
 		}
-		if at, ok := s.disrupted[p.UID]; ok && newer(at, p.ResourceVersion) {
-			return fmt.Errorf("plans on pod %s as it was before our own write", p.Name)
+		if at, ok := s.disrupted[pod.UID]; ok && newer(at, pod.ResourceVersion) {
+			return fmt.Errorf("plans on pod %s as it was before our own write", pod.Name)
 		}
-		available[p.Name] = true
+		available[pod.Name] = true
 	}
 	before := len(available)
 	for i := range plan.Delete {
@@ -65,9 +71,7 @@ func (s *sim) checkAvailability(snapshot *podset.Snapshot, rules *podset.Rules, 
 			delete(available, c.Pod.Name)
 		}
 	}
-	budget := rules.Members.(*podset.Replicas).Budget
-	floor := budget.Replicas - budget.MaxUnavailable
-	if len(available) < before && len(available) < floor {
+	if floor := b.replicas - b.unavailable; len(available) < before && len(available) < floor {
 		return fmt.Errorf("%d pods available of %d before, floor %d: %s", len(available), before, floor, describePlan(plan))
 	}
 	return nil
@@ -77,48 +81,48 @@ func newer(a, b string) bool {
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }
 
-// checkSurge: a creation never leads above replicas + maxSurge, by the truth.
-func (s *sim) checkSurge(rules *podset.Rules, plan *podset.Plan) error {
+// checkSurge: a creation never leads above replicas + maxSurge, by the truth. The surge of an update is no more
+// than there are pods to move (CS-18), which checkRevisions sees.
+func (s *sim) checkSurge(plan *podset.Plan, b bounds) error {
 	if len(plan.Create) == 0 {
 		return nil
 	}
-	budget := rules.Members.(*podset.Replicas).Budget
 	active := 0
 	for _, pod := range s.Truth() {
-		leaving := pods.LifecycleState(pod) == appsv1beta1.LifecycleStatePreparingDelete && budget.ExcludePreparingDelete
-		if pods.IsActive(pod) && !leaving {
+		leaving := pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete" && s.set.Spec.ScaleStrategy.ExcludePreparingDelete
+		if counts(pod) && !leaving {
 			active++
 		}
 	}
-	if total := active + len(plan.Create); total > budget.Replicas+budget.MaxSurge {
-		return fmt.Errorf("%d pods after creating %d: replicas %d, maxSurge %d", total, len(plan.Create), budget.Replicas, budget.MaxSurge)
+	if total := active + len(plan.Create); total > b.replicas+b.surge {
+		return fmt.Errorf("%d pods after creating %d: replicas %d, maxSurge %d", total, len(plan.Create), b.replicas, b.surge)
 	}
 	return nil
 }
 
-// checkRevisions: pods are made of the two revisions asked for, and neither creation nor update
+// checkRevisions: pods are made of, and moved to, the two revisions asked for, and neither creation nor update
 // brings more than replicas - partition pods to the update revision, but for those being replaced.
-func (s *sim) checkRevisions(snapshot *podset.Snapshot, rules *podset.Rules, plan *podset.Plan) error {
-	budget := rules.Members.(*podset.Replicas).Budget
+func (s *sim) checkRevisions(snapshot *podset.Snapshot, plan *podset.Plan, b bounds) error {
+	update, current := snapshot.Update.Name, snapshot.Current.Name
 	updated, leaving, moved := 0, 0, 0
 	for _, pod := range snapshot.Pods {
-		if !pods.IsActive(pod) {
+		if !counts(pod) {
 			continue
 		}
-		out := pods.IsSpecifiedDelete(pod) || pods.LifecycleState(pod) == appsv1beta1.LifecycleStatePreparingDelete
-		if out {
+		_, specified := pod.Labels[appsv1beta1.SpecifiedDeleteKey]
+		if specified || pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete" || slices.Contains(s.set.Spec.ScaleStrategy.PodsToDelete, pod.Name) {
 			leaving++
 		}
-		if pods.SameRevision(pods.Revision(pod), snapshot.Update.Name) {
+		if carries(pod, update) {
 			updated++
 		}
 	}
 	for i := range plan.Create {
 		switch plan.Create[i].Revision.Name {
-		case snapshot.Update.Name:
+		case update:
 			moved++
-		case snapshot.Current.Name:
-			if budget.Partition == 0 && leaving == 0 {
+		case current:
+			if b.partition == 0 && leaving == 0 {
 				return fmt.Errorf("a pod of the old revision with partition 0")
 			}
 		default:
@@ -126,14 +130,60 @@ func (s *sim) checkRevisions(snapshot *podset.Snapshot, rules *podset.Rules, pla
 		}
 	}
 	for i := range plan.Change {
-		if c := &plan.Change[i]; c.Kind == podset.UpdateInPlace && c.Revision == snapshot.Update.Name {
+		c := &plan.Change[i]
+		switch {
+		case c.Kind != podset.UpdateInPlace:
+		case c.Revision == update:
 			moved++
+		case c.Revision != current || !s.options.PartitionRollback:
+			return fmt.Errorf("pod %s moves to revision %s, which nobody asked for", c.Pod.Name, c.Revision)
 		}
 	}
-	if bound := budget.Replicas - budget.Partition + leaving; moved > 0 && updated+moved > bound && !budget.SameRevision {
+	if bound := b.replicas - b.partition + leaving; moved > 0 && updated+moved > bound && update != current {
 		return fmt.Errorf("%d pods of the new revision, %d allowed: %s", updated+moved, bound, describePlan(plan))
 	}
 	return nil
+}
+
+// checkWaits: while nothing moves and the set is not as asked, something is said of it (every wait is explained), and
+// where all is as asked nothing is but the partition.
+func (s *sim) checkWaits(snapshot *podset.Snapshot, plan *podset.Plan, b bounds) error {
+	if !plan.Empty() {
+		return nil
+	}
+	total, available, updated := 0, 0, 0
+	for _, pod := range snapshot.Pods {
+		if !counts(pod) {
+			continue
+		}
+		total++
+		if serves(pod, s.minReady(), snapshot.Now) {
+			available++
+		}
+		if carries(pod, snapshot.Update.Name) {
+			updated++
+		}
+	}
+	asAsked := total == b.replicas && available == b.replicas && updated >= b.replicas-b.partition
+	switch {
+	case !asAsked && len(plan.Waits) == 0:
+		return fmt.Errorf("nothing moves and nothing is said: %d pods, %d available, %d updated of %+v", total, available, updated, b)
+	case asAsked && !s.somethingAskedFor(snapshot):
+		for i := range plan.Waits {
+			if w := &plan.Waits[i]; w.Reason != podset.WaitPartition && w.Reason != "OnDelete" && w.Reason != "Paused" {
+				return fmt.Errorf("all is as asked, and still %s: %s %v", w.Reason, w.Message, w.Pods)
+			}
+		}
+	}
+	return nil
+}
+
+// somethingAskedFor says whether pods are to be deleted beside the numbers, or moved back to an older revision.
+func (s *sim) somethingAskedFor(snapshot *podset.Snapshot) bool {
+	return s.options.PartitionRollback || slices.ContainsFunc(snapshot.Pods, func(pod *corev1.Pod) bool {
+		_, specified := pod.Labels[appsv1beta1.SpecifiedDeleteKey]
+		return specified || slices.Contains(s.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
+	})
 }
 
 // checkOrderOfWrites: containers change only behind a closed gate, and a gate opens only on a pod whose update is complete.
@@ -146,7 +196,9 @@ func (s *sim) checkOrderOfWrites(plan *podset.Plan) error {
 			if len(patch.Images) > 0 && !closed(&after) {
 				return fmt.Errorf("pod %s: containers change behind an open gate", c.Pod.Name)
 			}
-			opens := len(patch.Conditions) > 0 && patch.Conditions[0].Status == corev1.ConditionTrue
+			opens := slices.ContainsFunc(patch.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == appsv1beta1.InPlaceUpdateReady && c.Status == corev1.ConditionTrue
+			})
 			if opens && !inplace.IsComplete(&after) {
 				return fmt.Errorf("pod %s: the gate opens before the update is complete", c.Pod.Name)
 			}
@@ -167,33 +219,39 @@ func describePlan(plan *podset.Plan) string {
 
 // converged says how the set differs from what was asked for, once nothing moves any more.
 func (s *sim) converged() error {
-	set := withDefaults(s.set)
-	rules, err := rulesOf(set, situation{sameRevision: s.update == s.current()}, &s.options, s.differs)
-	if err != nil {
-		return err
-	}
-	view, _ := podset.Look(&podset.Snapshot{Now: s.Now, Pods: s.Truth(), Update: s.update, Current: s.current(), Revisions: s.revisions}, &rules)
-	budget := rules.Members.(*podset.Replicas).Budget
-	available, updated := 0, 0
-	for i := range view.Active {
-		p := &view.Active[i]
-		if p.Available {
+	b := boundsOf(s.set)
+	total, available, updated, current, finished := 0, 0, 0, 0, 0
+	for _, pod := range s.Truth() {
+		if !counts(pod) {
+			if pod.DeletionTimestamp == nil {
+				finished++
+			}
+			continue
+		}
+		total++
+		switch {
+		case carries(pod, s.update.Name):
+			updated++
+		case carries(pod, s.current().Name):
+			current++
+		}
+		if serves(pod, s.minReady(), s.Now) {
 			available++
 		}
-		if p.Updated {
-			updated++
-		}
-		if state, _ := inplace.ReadState(p.Pod); state != nil && !inplace.IsComplete(p.Pod) {
-			return fmt.Errorf("pod %s: update not complete", p.Name)
+		if state, _ := inplace.ReadState(pod); state != nil && !inplace.IsComplete(pod) {
+			return fmt.Errorf("pod %s: update not complete", pod.Name)
 		}
 	}
+	rollback := s.options.PartitionRollback && s.update != s.current()
 	switch {
-	case len(view.Active) != budget.Replicas || available != budget.Replicas:
-		return fmt.Errorf("at rest with %d pods, %d available, of %d", len(view.Active), available, budget.Replicas)
-	case updated < budget.Replicas-budget.Partition:
-		return fmt.Errorf("at rest with %d updated of %d", updated, budget.Replicas-budget.Partition)
-	case len(view.Finished) > keepFinished:
-		return fmt.Errorf("at rest with %d dead pods", len(view.Finished))
+	case total != b.replicas || available != b.replicas:
+		return fmt.Errorf("at rest with %d pods, %d available, of %d", total, available, b.replicas)
+	case updated < b.replicas-b.partition, rollback && updated != b.replicas-b.partition:
+		return fmt.Errorf("at rest with %d updated of %d", updated, b.replicas-b.partition)
+	case finished > keepFinished:
+		return fmt.Errorf("at rest with %d dead pods", finished)
+	case len(s.waits) > 0 && s.waits[0].Reason != podset.WaitPartition:
+		return fmt.Errorf("at rest, and still waiting: %+v", s.waits)
 	}
 	return nil
 }

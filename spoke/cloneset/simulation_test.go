@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +52,7 @@ type sim struct {
 	set       *appsv1beta1.CloneSet
 	options   Options
 	differs   differs
+	family    int
 	templates []*corev1.PodTemplateSpec
 	revisions []*appsv1.ControllerRevision
 	update    *appsv1.ControllerRevision
@@ -59,12 +62,16 @@ type sim struct {
 	handled bool
 	// disrupted holds the version at which we last took a pod's availability away.
 	disrupted map[types.UID]string
-	rest      int
+	// switched says that pods have the shared readiness gate, as the webhook adds it.
+	switched bool
+	rest     int
+	waits    []podset.Wait
 }
 
-// templatesOf are the templates that a simulated user switches between. The first four differ in
-// images alone, the last two need recreation.
-func templatesOf() []*corev1.PodTemplateSpec {
+// templatesOf are the templates that a simulated user switches between. The first four differ in what can be changed
+// in place, the last two need recreation. Those of the second family have launch priorities, so that containers
+// change in batches, and differ in annotations and resources as well.
+func templatesOf(family int) []*corev1.PodTemplateSpec {
 	var out []*corev1.PodTemplateSpec
 	for i := range 6 {
 		t := &corev1.PodTemplateSpec{
@@ -73,35 +80,51 @@ func templatesOf() []*corev1.PodTemplateSpec {
 				{Name: "a", Image: fmt.Sprint("a:", i)}, {Name: "b", Image: fmt.Sprint("b:", i/2)},
 			}},
 		}
+		if family == 1 {
+			t.Annotations = map[string]string{"note": strconv.Itoa(i / 2)}
+			for at := range t.Spec.Containers {
+				c := &t.Spec.Containers[at]
+				c.Env = []corev1.EnvVar{{Name: "KRUISE_CONTAINER_BARRIER", ValueFrom: &corev1.EnvVarSource{
+					ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: fmt.Sprint("p_", 10-at)}}}}
+				c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(1+i/3), resource.DecimalSI)}
+			}
+		}
 		if i >= 4 {
-			t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "V", Value: strconv.Itoa(i)}}
+			t.Spec.Containers[0].Env = append(t.Spec.Containers[0].Env, corev1.EnvVar{Name: "V", Value: strconv.Itoa(i)})
 		}
 		out = append(out, t)
 	}
 	return out
 }
 
-// payloads are the same for all runs.
-var payloads = sync.OnceValue(func() [][]byte {
-	var out [][]byte
-	for _, t := range templatesOf() {
-		raw, err := revision.Payload(t)
-		if err != nil {
-			panic(err)
+const families = 2
+
+// payloads are the same for all runs, by family and template.
+var payloads = sync.OnceValue(func() [families][][]byte {
+	var out [families][][]byte
+	for family := range out {
+		for _, t := range templatesOf(family) {
+			raw, err := revision.Payload(t)
+			if err != nil {
+				panic(err)
+			}
+			out[family] = append(out[family], raw)
 		}
-		out = append(out, raw)
 	}
 	return out
 })
 
-// sharedDiffer remembers over all runs: revisions of one index have one uid.
-var sharedDiffers = differs{plain: &inplace.Differ{}, strict: &inplace.Differ{}}
+// sharedDiffers remember over all runs: revisions of one family and index have one uid.
+var sharedDiffers = differs{
+	plain: &inplace.Differ{Options: inplace.Options{VerticalScaling: true}}, strict: &inplace.Differ{Options: inplace.Options{VerticalScaling: true}},
+}
 
 func newSim(seed int64) *sim {
 	s := &sim{
-		World: simulate.New(seed), templates: templatesOf(), differs: sharedDiffers, disrupted: map[types.UID]string{},
+		World: simulate.New(seed), family: int(seed+1) % families, differs: sharedDiffers, disrupted: map[types.UID]string{},
 		set: &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "owner"}},
 	}
+	s.templates = templatesOf(s.family)
 	s.set.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	s.use(0)
 	return s
@@ -119,9 +142,9 @@ func (s *sim) use(template int) {
 		}
 	}
 	s.update = &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint("r", template)),
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprint("r", s.family, "-", template)),
 			Labels: map[string]string{appsv1beta1.ControllerHashLabel: strconv.Itoa(template)}},
-		Data: kruntime.RawExtension{Raw: payloads()[template]}, Revision: s.newest,
+		Data: kruntime.RawExtension{Raw: payloads()[s.family][template]}, Revision: s.newest,
 	}
 	s.revisions = append(s.revisions, s.update)
 }
@@ -150,12 +173,22 @@ func (s *sim) pass() error {
 	if !plan.Empty() {
 		s.rest = 0
 	}
-	if err := s.check(snapshot, &rules, &plan); err != nil {
+	if err := s.check(snapshot, &plan); err != nil {
 		return err
 	}
+	s.waits = plan.Waits
 	s.Apply(&plan, s.build)
 	s.noteStatus(snapshot, &rules)
+	s.trim(seen)
 	return nil
+}
+
+// trim takes names out of podsToDelete whose pods are gone.
+func (s *sim) trim(seen []*corev1.Pod) {
+	scale := &s.set.Spec.ScaleStrategy
+	scale.PodsToDelete = slices.DeleteFunc(scale.PodsToDelete, func(name string) bool {
+		return !slices.ContainsFunc(seen, func(pod *corev1.Pod) bool { return pod.Name == name && pod.DeletionTimestamp == nil })
+	})
 }
 
 func (s *sim) noteStatus(snapshot *podset.Snapshot, rules *podset.Rules) {
@@ -186,6 +219,9 @@ func (s *sim) build(c podset.Create) *corev1.Pod {
 	pod, _, err := b.Build(c)
 	if err != nil {
 		panic(err)
+	}
+	if s.switched {
+		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: appsv1beta1.KruisePodReadyConditionType})
 	}
 	return pod
 }
@@ -249,18 +285,22 @@ func (s *sim) randomize() {
 	s.options.PartitionRollback = r.Intn(3) == 0
 	s.options.PreparingUpdateAsUpdate = r.Intn(4) == 0
 	if r.Intn(3) == 0 {
-		s.handled = true
-		hook := func(key string) *appsv1beta1.LifecycleHook {
-			if r.Intn(3) == 0 {
-				return nil
-			}
-			return &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{key: "held"}}
-		}
-		spec.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: hook(updateHook), PreDelete: hook(deleteHook), PreNormal: hook(normalHook)}
+		s.randomizeHooks()
 	}
+	s.handled, s.switched, s.KeepStuck = r.Intn(4) > 0, r.Intn(2) == 0, r.Intn(3) == 0
 	s.Bad = map[string]bool{"a:1": r.Intn(3) == 0, "b:2": r.Intn(6) == 0}
 	f := func() float64 { return []float64{0, 0, 0.02, 0.08}[r.Intn(4)] }
 	s.Faults = simulate.Faults{Die: f(), Evict: f(), Stick: f(), Sicken: f(), Refuse: f(), Conflict: f(), LoseAnswer: f(), Lag: []float64{0, 0.3, 0.6}[r.Intn(3)]}
+}
+
+func (s *sim) randomizeHooks() {
+	hook := func(key string) *appsv1beta1.LifecycleHook {
+		if s.Rand.Intn(3) == 0 {
+			return nil
+		}
+		return &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{key: "held"}, MarkPodNotReady: key != normalHook && s.Rand.Intn(3) == 0}
+	}
+	s.set.Spec.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: hook(updateHook), PreDelete: hook(deleteHook), PreNormal: hook(normalHook)}
 }
 
 func (s *sim) randomizeBudget() {
@@ -282,12 +322,10 @@ func (s *sim) randomizeBudget() {
 	}
 }
 
-// meddle is one random edit by a user.
+// meddle is one random edit by a user, or a restart of the controller.
 func (s *sim) meddle() {
 	r := s.Rand
-	rolling := s.set.Spec.UpdateStrategy.RollingUpdate
-	truth := s.Truth()
-	switch r.Intn(8) {
+	switch r.Intn(12) {
 	case 0:
 		s.set.Spec.Replicas = ptr.To(int32(r.Intn(7)))
 	case 1, 2, 3:
@@ -295,15 +333,69 @@ func (s *sim) meddle() {
 	case 4:
 		s.randomizeBudget()
 	case 5:
-		rolling.Paused = !rolling.Paused
+		s.set.Spec.UpdateStrategy.RollingUpdate.Paused = !s.set.Spec.UpdateStrategy.RollingUpdate.Paused
 	case 6:
-		if len(truth) > 0 {
-			s.relabel(truth[r.Intn(len(truth))], appsv1beta1.SpecifiedDeleteKey, "true")
-		}
+		s.meddleWithPods()
 	case 7:
 		s.Restart()
 		s.disrupted = map[types.UID]string{}
+	case 8:
+		s.handled = !s.handled
+	case 9:
+		s.meddleWithStrategy()
+	case 10:
+		s.set.Spec.MinReadySeconds = int32(r.Intn(4))
+	case 11: // back and forth before the first change is through
+		s.use(s.randomTemplate())
+		if len(s.revisions) > 1 && r.Intn(2) == 0 {
+			s.use(s.templateOf(s.current()))
+		}
 	}
+}
+
+func (s *sim) meddleWithPods() {
+	truth := s.Truth()
+	if len(truth) == 0 {
+		return
+	}
+	pod := truth[s.Rand.Intn(len(truth))]
+	switch s.Rand.Intn(3) {
+	case 0:
+		s.relabel(pod, appsv1beta1.SpecifiedDeleteKey, "true")
+	case 1:
+		s.relabel(pod, appsv1beta1.PodTemplateHashLabel, "")
+	case 2:
+		scale := &s.set.Spec.ScaleStrategy
+		scale.PodsToDelete = append(scale.PodsToDelete, pod.Name)
+	}
+}
+
+func (s *sim) meddleWithStrategy() {
+	strategy := &s.set.Spec.UpdateStrategy
+	switch s.Rand.Intn(4) {
+	case 0:
+		strategy.Type = appsv1beta1.CloneSetOnDeleteUpdateStrategyType
+	case 1:
+		strategy.Type = appsv1beta1.CloneSetRollingUpdateStrategyType
+	case 2:
+		strategy.RollingUpdate.PodUpdatePolicy = appsv1beta1.RecreatePodUpdateStrategyType
+		if s.Rand.Intn(2) == 0 {
+			strategy.RollingUpdate.PodUpdatePolicy = appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType
+		}
+	case 3:
+		s.set.Spec.Lifecycle = nil
+		if s.Rand.Intn(2) == 0 {
+			s.randomizeHooks()
+		}
+	}
+}
+
+func (s *sim) templateOf(r *appsv1.ControllerRevision) int {
+	n, err := strconv.Atoi(pods.ShortHash(r.Name))
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 func (s *sim) randomTemplate() int {
@@ -352,6 +444,8 @@ func (s *sim) calmDown() {
 	s.Calm()
 	s.rest = 0
 	s.Bad = map[string]bool{}
+	s.handled = true
+	s.set.Spec.UpdateStrategy.Type = appsv1beta1.CloneSetRollingUpdateStrategyType
 	rolling := s.set.Spec.UpdateStrategy.RollingUpdate
 	rolling.Paused = false
 	zero := func(v *intstr.IntOrString) bool {

@@ -6,8 +6,10 @@ package inplace
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,38 +95,39 @@ func TestBatchesByLaunchPriority(t *testing.T) {
 		images   string
 		preCheck []string
 		next     string
+		recorded string // the containers whose old image ids are kept
 	}
 	for name, tc := range map[string]struct {
 		change func(*corev1.PodTemplateSpec)
 		want   []batch
 	}{
 		"one container": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "c1:2" },
-			[]batch{{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", nil, "map[] map[]"}}},
+			[]batch{{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", nil, "map[] map[]", "c1"}}},
 		"equal priority and a plain annotation": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[2].Image, t.Spec.Containers[3].Image, t.Annotations["note"] = "c3:2", "c4:2", "2"
-		}, []batch{{[]string{"c3", "c4"}, "[c1:1 c2:1 c3:2 c4:2]", nil, "map[] map[]"}}},
+		}, []batch{{[]string{"c3", "c4"}, "[c1:1 c2:1 c3:2 c4:2]", nil, "map[] map[]", "c3 c4"}}},
 		"image and referenced annotation": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[2].Image, t.Annotations["a1"] = "c3:2", "2"
-		}, []batch{{[]string{"c3", "c4"}, "[c1:1 c2:1 c3:2 c4:1]", nil, "map[] map[]"}}},
+		}, []batch{{[]string{"c3", "c4"}, "[c1:1 c2:1 c3:2 c4:1]", nil, "map[] map[]", "c3"}}},
 		"two priorities and a plain annotation": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[0].Image, t.Spec.Containers[1].Image, t.Annotations["note"] = "c1:2", "c2:2", "2"
 		}, []batch{
-			{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", []string{"c1"}, "map[c2:c2:2] map[]"},
-			{[]string{"c2"}, "[c1:2 c2:2 c3:1 c4:1]", nil, "map[] map[]"},
+			{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", []string{"c1"}, "map[c2:c2:2] map[]", "c1"},
+			{[]string{"c2"}, "[c1:2 c2:2 c3:1 c4:1]", nil, "map[] map[]", "c1 c2"},
 		}},
 		"three priorities": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[0].Image, t.Spec.Containers[1].Image, t.Spec.Containers[3].Image = "c1:2", "c2:2", "c4:2"
 		}, []batch{
-			{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", []string{"c1"}, "map[c2:c2:2 c4:c4:2] map[]"},
-			{[]string{"c2"}, "[c1:2 c2:2 c3:1 c4:1]", []string{"c2"}, "map[c4:c4:2] map[]"},
-			{[]string{"c4"}, "[c1:2 c2:2 c3:1 c4:2]", nil, "map[] map[]"},
+			{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", []string{"c1"}, "map[c2:c2:2 c4:c4:2] map[]", "c1"},
+			{[]string{"c2"}, "[c1:2 c2:2 c3:1 c4:1]", []string{"c2"}, "map[c4:c4:2] map[]", "c1 c2"},
+			{[]string{"c4"}, "[c1:2 c2:2 c3:1 c4:2]", nil, "map[] map[]", "c1 c2 c4"},
 		}},
 		"shared label pulls a container in": {func(t *corev1.PodTemplateSpec) {
 			t.Spec.Containers[0].Image, t.Spec.Containers[1].Image, t.Spec.Containers[3].Image, t.Labels["k2"] = "c1:2", "c2:2", "c4:2", "2"
 		}, []batch{
-			{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", []string{"c1"}, "map[c2:c2:2 c4:c4:2] [c2 c3]"},
-			{[]string{"c2", "c3"}, "[c1:2 c2:2 c3:1 c4:1]", []string{"c2", "c3"}, "map[c4:c4:2] map[]"},
-			{[]string{"c4"}, "[c1:2 c2:2 c3:1 c4:2]", nil, "map[] map[]"},
+			{[]string{"c1"}, "[c1:2 c2:1 c3:1 c4:1]", []string{"c1"}, "map[c2:c2:2 c4:c4:2] [c2 c3]", "c1"},
+			{[]string{"c2", "c3"}, "[c1:2 c2:2 c3:1 c4:1]", []string{"c2", "c3"}, "map[c4:c4:2] map[]", "c1 c2"},
+			{[]string{"c4"}, "[c1:2 c2:2 c3:1 c4:2]", nil, "map[] map[]", "c1 c2 c4"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +140,7 @@ func TestBatchesByLaunchPriority(t *testing.T) {
 			}
 			for i, want := range tc.want {
 				s := state(t, pod)
-				got := batch{s.ContainerBatchesRecord[i].Containers, fmt.Sprint(imagesOf(pod)), nil, nextOf(s)}
+				got := batch{s.ContainerBatchesRecord[i].Containers, fmt.Sprint(imagesOf(pod)), nil, nextOf(s), strings.Join(slices.Sorted(maps.Keys(s.LastContainerStatuses)), " ")}
 				if s.PreCheckBeforeNext != nil {
 					got.preCheck = s.PreCheckBeforeNext.ContainersRequiredReady
 				}
@@ -396,6 +399,32 @@ func TestOnlyTheGateIsWritten(t *testing.T) {
 	restart(pod)
 	if p := advance(t, pod, t0); !b.CloseGate.Empty() || !p.Patch.Empty() || p.Phase != Done {
 		t.Errorf("without a gate: %v, %v", b.CloseGate, p.Patch)
+	}
+}
+
+// The gate is written down even where the pod looked at has it down already: that may be an old look.
+func TestGateIsAlwaysClosedFirst(t *testing.T) {
+	pod := runningPod(fourContainers())
+	for i := range 2 {
+		b := begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": fmt.Sprint("c1:", i+2)}})
+		if len(b.CloseGate.Conditions) != 1 || b.CloseGate.Conditions[0].Status != corev1.ConditionFalse || b.CloseGate.Conditions[0].Reason != "StartInPlaceUpdate" {
+			t.Errorf("update %d: %+v", i, b.CloseGate)
+		}
+	}
+}
+
+// What a wait for env from metadata says.
+func TestEnvPending(t *testing.T) {
+	pod := runningPod(fourContainers())
+	begin(t, pod, Spec{Revision: "w-2", UpdateEnvFromMetadata: true, ContainerRefMetadata: map[string]metav1.ObjectMeta{"c1": {Labels: map[string]string{"k1": "2"}}}})
+	if p := advance(t, pod, t0); !strings.HasPrefix(p.Reason, "the node agent does not report") {
+		t.Errorf("%q", p.Reason)
+	}
+	pod.Labels["k1"] = "1"
+	writeMeta(pod)
+	pod.Labels["k1"] = "2"
+	if p := advance(t, pod, t0); p.Reason != "container c1 has not restarted with the new metadata in its env yet" {
+		t.Errorf("%q", p.Reason)
 	}
 }
 

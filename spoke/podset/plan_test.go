@@ -164,6 +164,65 @@ func TestPlan(t *testing.T) {
 		"not below the floor by a specified one": {
 			newScene(rollout.Budget{Replicas: 5, MaxUnavailable: 1, SameRevision: true}).add("a", 2, specified, notReady).add("b", 2, specified).add("c", 2).add("d", 2).add("e", 2), []string{"delete a"}},
 
+		"on delete, all old: nothing": {func() *scene {
+			s := two(rollout.Budget{Replicas: 2})
+			s.rules.Update.Hold, s.rules.Update.OnDelete = hold, true
+			return s
+		}(), nil},
+		"an annotation edited by hand restarts nothing": {newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 2, func(p *corev1.Pod) {
+			p.Annotations = map[string]string{"note": "by hand"}
+		}), nil},
+		"a label of the revision that a pod lacks is put on": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1}).add("a", 2)
+			s.rules.RevisionLabels = func(r *appsv1.ControllerRevision) map[string]string {
+				return map[string]string{appsv1beta1.ControllerRevisionHashLabel: r.Name, appsv1beta1.PodTemplateHashLabel: "2"}
+			}
+			return s
+		}(), []string{"refresh a"}},
+		"updated again from Updated (CS-14)": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 1, inState("Updated"), notReady)
+			s.rules.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{"hold": "1"}}}
+			return s
+		}(), []string{"prepare-update a"}},
+		"back while it prepares (CS-13)": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 2, inState("PreparingUpdate"), labelled("hold"))
+			s.rules.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{"hold": "1"}}}
+			return s
+		}(), []string{"refresh a"}},
+		"one hook of two back (CS-12)": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 2, inState("Updated"), labelled("hold"))
+			s.rules.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{"hold": "1", "too": "1"}}}
+			return s
+		}(), nil},
+		"preNormal complete by a finalizer (CS-11)": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1}).add("a", 2, inState("PreparingNormal"), func(p *corev1.Pod) { p.Finalizers = []string{"x/f"} })
+			s.rules.Lifecycle = &appsv1beta1.Lifecycle{PreNormal: &appsv1beta1.LifecycleHook{FinalizersHandler: []string{"x/f"}}}
+			return s
+		}(), []string{"refresh a"}},
+		"without a preNormal hook never stuck (CS-11)": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1}).add("a", 2, inState("PreparingNormal"))
+			s.rules.Lifecycle = &appsv1beta1.Lifecycle{InPlaceUpdate: &appsv1beta1.LifecycleHook{FinalizersHandler: []string{"x/f"}}}
+			return s
+		}(), []string{"refresh a"}},
+		"partition raised, gate on (CS-19)": {newScene(rollout.Budget{Replicas: 3, Partition: 2, MaxUnavailable: 1, Rollback: true}).add("a", 1).add("b", 2).add("c", 2), []string{"update b"}},
+		"named for deletion, replicas as before": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1, SameRevision: true}).add("a", 2).add("b", 2)
+			s.replicas.Specified = []string{"a"}
+			return s
+		}(), []string{"delete a"}},
+		"and one is made for it": {newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1, SameRevision: true}).add("a", 2, terminating).add("b", 2), []string{"create w-2"}},
+		"preparing for an update counts as updated, 90%": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 4, Partition: 3, MaxUnavailable: 1}).add("a", 1, inState("PreparingUpdate")).add("b", 1).add("c", 1)
+			s.replicas.PreparingUpdateIsUpdated = true
+			return s
+		}(), []string{"create w-1"}},
+		"preparing for an update counts as updated, 2": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 4, Partition: 2, MaxUnavailable: 1}).add("a", 1, inState("PreparingUpdate")).add("b", 1).add("c", 1)
+			s.replicas.PreparingUpdateIsUpdated = true
+			return s
+		}(), []string{"create w-2"}},
+		"preparing for an update counts as old": {newScene(rollout.Budget{Replicas: 4, Partition: 3, MaxUnavailable: 1}).add("a", 1, inState("PreparingUpdate")).add("b", 1).add("c", 1), []string{"create w-2", "refresh a"}},
+
 		"on delete, 6 of 3 old and 5 new": {mixed(6), []string{"delete o1", "delete o2"}},
 		"on delete, 4 of 3 old and 5 new": {mixed(4), []string{"delete o1", "delete o2", "delete o3", "delete n1"}},
 	} {

@@ -37,9 +37,12 @@ func Look(s *Snapshot, r *Rules) (v *View, soonest time.Duration) {
 
 func judge(pod *corev1.Pod, s *Snapshot, r *Rules) (rollout.Pod, time.Duration) {
 	available, wait := pods.Availability(pod, r.MinReady, s.Now)
+	revision := pods.Revision(pod)
+	updated := s.Update != nil && pods.SameRevision(revision, s.Update.Name)
 	return rollout.Pod{
 		Pod:             pod,
-		Updated:         s.Update != nil && pods.SameRevision(pods.Revision(pod), s.Update.Name),
+		Updated:         updated,
+		Superseded:      !updated && s.Current != nil && !pods.SameRevision(revision, s.Current.Name),
 		Available:       available,
 		Ready:           pods.IsReady(pod) && pods.IsNormal(pod),
 		PreparingDelete: pods.LifecycleState(pod) == appsv1beta1.LifecycleStatePreparingDelete,

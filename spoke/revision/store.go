@@ -168,6 +168,9 @@ func (s *Store) promote(ctx context.Context, owner Owner, decision Decision) (*a
 		r.Annotations = map[string]string{}
 	}
 	maps.Copy(r.Annotations, owner.Annotations)
+	// What was pulled ahead for an earlier rollout may have left the nodes since.
+	delete(r.Labels, appsv1beta1.ImagePreDownloadCreatedKey)
+	delete(r.Labels, appsv1beta1.ImagePreDownloadIgnoredKey)
 	if err := s.Patch(ctx, r, client.MergeFrom(before), lagging); err != nil {
 		return nil, fmt.Errorf("promote revision %s: %w", r.Name, err)
 	}

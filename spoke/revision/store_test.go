@@ -62,6 +62,56 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
+// A change of the claim templates alone makes no revision and leaves the hash on the newest one; a revision that is
+// taken up again gets the hash of now, and is looked at anew for images to pull ahead (CS-30).
+func TestEnsureAnnotations(t *testing.T) {
+	ctx := context.Background()
+	c := fake.NewClientBuilder().Build()
+	s := &Store{Client: c, Live: c}
+	with := func(image, claims string) Owner {
+		owner := ownerOf(image)
+		owner.Annotations = map[string]string{appsv1beta1.CloneSetVolumeClaimTemplateHashKey: claims}
+		return owner
+	}
+	first := ensure(t, s, with("nginx:1", "a"), "").Update
+	again := ensure(t, s, with("nginx:1", "b"), first.Name)
+	if again.Update.Name != first.Name || len(again.All) != 1 || again.Update.Annotations[appsv1beta1.CloneSetVolumeClaimTemplateHashKey] != "a" {
+		t.Errorf("claims alone: %s, %d revisions, %v", again.Update.Name, len(again.All), again.Update.Annotations)
+	}
+	pulled := first.DeepCopy()
+	pulled.Labels[appsv1beta1.ImagePreDownloadCreatedKey], pulled.Labels[appsv1beta1.ImagePreDownloadIgnoredKey] = "true", "true"
+	if err := c.Update(ctx, pulled); err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, s, with("nginx:2", "b"), first.Name)
+	back := ensure(t, s, with("nginx:1", "b"), first.Name).Update
+	var stored appsv1.ControllerRevision
+	if err := c.Get(ctx, client.ObjectKeyFromObject(back), &stored); err != nil {
+		t.Fatal(err)
+	}
+	if stored.Name != first.Name || stored.Revision != 3 || stored.Annotations[appsv1beta1.CloneSetVolumeClaimTemplateHashKey] != "b" {
+		t.Errorf("taken up again: %s of number %d, %v", stored.Name, stored.Revision, stored.Annotations)
+	}
+	if _, created := stored.Labels[appsv1beta1.ImagePreDownloadCreatedKey]; created || stored.Labels[appsv1beta1.ImagePreDownloadIgnoredKey] != "" || stored.Labels["app"] != "web" {
+		t.Errorf("labels %v", stored.Labels)
+	}
+}
+
+// A revision that somebody made without annotations is taken up again all the same.
+func TestPromoteWithoutAnnotations(t *testing.T) {
+	c := fake.NewClientBuilder().Build()
+	s := &Store{Client: c, Live: c}
+	first := ensure(t, s, ownerOf("nginx:1"), "").Update.DeepCopy()
+	first.Annotations = nil
+	if err := c.Update(context.Background(), first); err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, s, ownerOf("nginx:2"), first.Name)
+	if back := ensure(t, s, ownerOf("nginx:1"), first.Name).Update; back.Name != first.Name || back.Annotations["claims"] != "1" {
+		t.Errorf("%s with %v", back.Name, back.Annotations)
+	}
+}
+
 // What the cache does not show yet is found by its name, and not made twice.
 func TestEnsureBehindTheCache(t *testing.T) {
 	c := fake.NewClientBuilder().Build()

@@ -14,15 +14,16 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/pods"
 )
 
-// compareValue puts the least valuable pod first: unassigned, then by phase, not ready, more
-// recently ready, more restarts, newer.
-func compareValue(a, b *corev1.Pod) int {
+// compareValue puts the least valuable pod first: unassigned, then by phase, not ready, of a revision that is
+// neither the present nor the wanted one, more recently ready, more restarts, newer.
+func compareValue(a, b *Pod) int {
 	return cmp.Or(
 		falseFirst(a.Spec.NodeName != "", b.Spec.NodeName != ""),
-		cmp.Compare(phaseRank(a), phaseRank(b)),
-		falseFirst(isReady(a), isReady(b)),
-		compareReadySince(a, b),
-		cmp.Compare(maxRestarts(b), maxRestarts(a)),
+		cmp.Compare(phaseRank(a.Pod), phaseRank(b.Pod)),
+		falseFirst(isReady(a.Pod), isReady(b.Pod)),
+		falseFirst(!a.Superseded, !b.Superseded),
+		compareReadySince(a.Pod, b.Pod),
+		cmp.Compare(maxRestarts(b.Pod), maxRestarts(a.Pod)),
 		laterFirst(&a.CreationTimestamp, &b.CreationTimestamp),
 	)
 }

@@ -12,6 +12,8 @@ type Pod struct {
 	*corev1.Pod
 	// Updated says that the pod has the update revision.
 	Updated bool
+	// Superseded says that it has neither the update nor the current revision.
+	Superseded bool
 	// Available says that it has been ready for long enough with no lifecycle step under way.
 	Available bool
 	// Ready is Available without the waiting time.

@@ -27,7 +27,7 @@ type Ordering struct {
 // unreadable priority selector is an error.
 func Order(all []Pod, candidates []int, o Ordering) ([]int, error) {
 	out := slices.Clone(candidates)
-	slices.SortStableFunc(out, func(a, b int) int { return compareValue(all[a].Pod, all[b].Pod) })
+	slices.SortStableFunc(out, func(a, b int) int { return compareValue(&all[a], &all[b]) })
 	if err := sortByPriority(all, out, o.Priority); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"strings"
@@ -60,6 +61,29 @@ func TestScatterContract(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Pods updated already count: where they had more than their share of the term, the others come first.
+func TestScatterMakesUpForWhatIsUpdated(t *testing.T) {
+	a, other := map[string]string{"k": "A"}, map[string]string{"k": "."}
+	all := labelled(other, other, other, other, a, a, a, a, a, a)
+	got, err := Order(all, indexes(6), Ordering{Scatter: appsv1beta1.UpdateScatterStrategy{{Key: "k", Value: "A"}}})
+	if err != nil || !slices.Equal(got, []int{0, 1, 2, 4, 3, 5}) {
+		t.Errorf("order %v, %v", got, err)
+	}
+}
+
+// Of several terms those that match more pods are applied first, and those that match none not at all.
+func TestScatterTerms(t *testing.T) {
+	terms := appsv1beta1.UpdateScatterStrategy{{Key: "few", Value: "1"}, {Key: "none", Value: "1"}, {Key: "many", Value: "1"}}
+	all := labelled(map[string]string{"many": "1", "few": "1"}, map[string]string{"many": "1"}, nil)
+	want := []appsv1beta1.UpdateScatterTerm{{Key: "many", Value: "1"}, {Key: "few", Value: "1"}}
+	if diff := cmp.Diff(want, effectiveTerms(all, indexes(3), terms)); diff != "" {
+		t.Error(diff)
+	}
+	if got := effectiveTerms(all, indexes(3), terms[1:2]); len(got) != 1 {
+		t.Errorf("a single term is used as it is: %v", got)
 	}
 }
 
@@ -154,7 +178,12 @@ func cost(v string) func(*Pod) {
 
 func TestScaleDownOrder(t *testing.T) {
 	ready := func(at int64) func(*Pod) {
-		return func(p *Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.Unix(at, 0) }
+		return func(p *Pod) {
+			p.Status.Conditions[0].LastTransitionTime = metav1.Unix(at, 0)
+			if at == 0 {
+				p.Status.Conditions[0].LastTransitionTime = metav1.Time{}
+			}
+		}
 	}
 	for name, tc := range map[string]struct {
 		pods []Pod
@@ -175,6 +204,14 @@ func TestScaleDownOrder(t *testing.T) {
 		"cost must be a plain integer": {[]Pod{
 			ranked("a", "n1", cost("+10")), ranked("b", "n2", cost("008")), ranked("c", "n3", cost("-1")), ranked("d", "n4", cost("1")),
 		}, []string{"c", "a", "b", "d"}},
+		"no time before any": {[]Pod{
+			ranked("known", "n1", nil), ranked("never-ready", "n2", ready(0)), ranked("never-made", "n3", func(p *Pod) { p.CreationTimestamp = metav1.Time{} }),
+		}, []string{"never-ready", "never-made", "known"}},
+		"phase Unknown stands between": {[]Pod{
+			ranked("running", "n1", func(p *Pod) { p.Available, p.Status.Conditions = false, nil }),
+			ranked("unknown", "n2", func(p *Pod) { p.Available, p.Status.Phase = false, corev1.PodUnknown }),
+			ranked("pending", "n3", func(p *Pod) { p.Available, p.Status.Phase = false, corev1.PodPending }),
+		}, []string{"pending", "unknown", "running"}},
 		"same node is thinned out first": {[]Pod{
 			ranked("alone", "n1", nil), ranked("x", "n2", nil), ranked("y", "n2", nil), ranked("z", "n2", nil),
 		}, []string{"x", "y", "alone", "z"}},
@@ -214,16 +251,40 @@ func TestSpreadConstraintsRank(t *testing.T) {
 	}
 }
 
+// On the topology of nodes, being alone on a node counts and not what else is on it.
+func TestSpreadOverNodes(t *testing.T) {
+	topology := Topology{
+		Constraints: []corev1.TopologySpreadConstraint{{TopologyKey: hostnameTopology}},
+		NodeLabels:  func(node string) (map[string]string, bool) { return map[string]string{hostnameTopology: node}, true },
+	}
+	pods := []Pod{ranked("alone", "n1", nil), ranked("a", "n2", nil), ranked("b", "n2", nil)}
+	var got []string
+	for _, at := range ScaleDownOrder(pods, indexes(len(pods)), topology) {
+		got = append(got, pods[at].Name)
+	}
+	if diff := cmp.Diff([]string{"a", "alone", "b"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	ranks := topology.ranks(pods, indexes(len(pods)))
+	if ln := math.Log(4); ranks[1] != 2*ln || ranks[0] != ln || ranks[2] != ln {
+		t.Errorf("ranks %v", ranks)
+	}
+}
+
 func TestBaseOrder(t *testing.T) {
 	pods := []Pod{
 		ranked("old", "n1", nil),
 		ranked("young", "n1", func(p *Pod) { p.CreationTimestamp = metav1.NewTime(time.Unix(1900, 0)) }),
+		ranked("restarted", "n1", func(p *Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1}} }),
+		ranked("superseded", "n1", func(p *Pod) { p.Superseded = true }),
+		ranked("later ready", "n1", func(p *Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.Unix(2500, 0) }),
 		ranked("unready", "n1", func(p *Pod) { p.Status.Conditions = nil }),
 		ranked("unknown", "n1", func(p *Pod) { p.Status.Phase = corev1.PodUnknown }),
+		ranked("pending", "n1", func(p *Pod) { p.Status.Phase = corev1.PodPending }),
 		ranked("unassigned", "", nil),
 	}
 	got, _ := Order(pods, indexes(len(pods)), Ordering{})
-	if !slices.Equal(got, []int{4, 3, 2, 1, 0}) {
+	if !slices.Equal(got, []int{8, 7, 6, 5, 3, 4, 2, 1, 0}) {
 		t.Errorf("order %v", got)
 	}
 }

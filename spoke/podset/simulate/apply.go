@@ -84,7 +84,9 @@ func (w *World) change(c *podset.Change) {
 			return
 		}
 		w.expect.Patched(w.Owner, after, w.Now)
-		if i+1 < len(c.Writes) && !sameContent(pod, after) {
+		written := *pod
+		c.Writes[i].Patch.ApplyTo(&written)
+		if i+1 < len(c.Writes) && !sameContent(&written, after) {
 			w.note("patch %s: %v", pod.Name, errConflict)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flotilla-sh/flotilla/internal/pods"
@@ -88,7 +89,7 @@ func (w *World) kubelet(pod *corev1.Pod) {
 	}
 }
 
-// runContainers gives every container the image of its spec and tells whether that changed anything.
+// runContainers gives every container the image and resources of its spec and tells whether that changed anything.
 func runContainers(pod, after *corev1.Pod, ready bool) (changed bool) {
 	after.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
 	for i := range pod.Spec.Containers {
@@ -101,6 +102,9 @@ func runContainers(pod, after *corev1.Pod, ready bool) (changed bool) {
 			changed = true
 			status.Image, status.ImageID = c.Image, "id-"+c.Image
 			status.RestartCount++
+		}
+		if status.Resources == nil || !equality.Semantic.DeepEqual(*status.Resources, c.Resources) {
+			changed, status.Resources = true, c.Resources.DeepCopy()
 		}
 		changed = changed || status.Ready != ready
 		status.Ready = ready

@@ -41,6 +41,8 @@ type World struct {
 	Log []string
 	// Bad says which images never get ready.
 	Bad map[string]bool
+	// KeepStuck lets terminating pods that are stuck stay so in Calm: nothing may depend on them.
+	KeepStuck bool
 
 	truth   map[string]*corev1.Pod
 	cache   map[string]*corev1.Pod
@@ -171,10 +173,12 @@ func (w *World) terminate(name string) {
 	w.put(&after)
 }
 
-// Calm takes all faults away and heals what is stuck or sick.
+// Calm takes all faults away and heals what is sick, and what is stuck unless that is to stay.
 func (w *World) Calm() {
-	w.Faults = Faults{}
-	w.stuck, w.sick = map[string]bool{}, map[string]bool{}
+	w.Faults, w.sick = Faults{}, map[string]bool{}
+	if !w.KeepStuck {
+		w.stuck = map[string]bool{}
+	}
 }
 
 func (w *World) note(format string, args ...any) {
