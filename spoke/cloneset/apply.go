@@ -5,6 +5,7 @@ package cloneset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,7 +48,7 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 	if p.outcome.Raced() || p.claimsLeftOver() {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, raceRetry)
 	}
-	return out, p.outcome.Err()
+	return out, errors.Join(p.outcome.Err(), p.unmark(ctx))
 }
 
 // claimsLeftOver says whether claims wait for a pod that is not wanted any more: the next pass deletes

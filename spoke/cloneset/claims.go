@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,8 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/pods"
 	"github.com/flotilla-sh/flotilla/internal/steps"
+	"github.com/flotilla-sh/flotilla/spoke/podset"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
 )
 
 // claimFate is what becomes of a claim when claims are not reused.
@@ -49,11 +52,11 @@ func fateOf(claim *corev1.PersistentVolumeClaim, byInstance map[string]*corev1.P
 	}
 }
 
-// tidyClaims hands on or deletes the claims of pods that are gone, unless claims are to be reused.
+// tidyClaims hands on or deletes the claims of pods that are gone, but for those that are to be reused.
 // What is left in the pass are claims that may be used.
 func (p *pass) tidyClaims(ctx context.Context) (steps.Outcome, error) {
 	if p.set.Spec.ScaleStrategy.EnablePVCReuse {
-		return steps.Outcome{}, nil
+		return steps.Outcome{}, p.tidyMarked(ctx)
 	}
 	byInstance := map[string]*corev1.Pod{}
 	for _, pod := range p.pods {
@@ -83,6 +86,38 @@ func (p *pass) tidyClaims(ctx context.Context) (steps.Outcome, error) {
 	}
 	p.claims = kept
 	return steps.Outcome{}, errors.Join(errs...)
+}
+
+// tidyMarked deletes the claims of pods that the set deleted and whose claims it had no time for: those are not to be
+// reused.
+func (p *pass) tidyMarked(ctx context.Context) error {
+	var kept []*corev1.PersistentVolumeClaim
+	var errs []error
+	for _, claim := range p.claims {
+		uid := types.UID(claim.Annotations[execute.GoesWithPod])
+		if uid == "" || slices.ContainsFunc(p.pods, func(pod *corev1.Pod) bool { return pod.UID == uid && pod.DeletionTimestamp == nil }) {
+			kept = append(kept, claim)
+			continue
+		}
+		if err := p.executor.DeleteClaim(ctx, p.set, claim); err != nil {
+			errs = append(errs, err)
+			p.events.Publish(events.Warning(p.stored, "FailedDelete", "TidyClaims", err.Error()))
+		}
+	}
+	p.claims = kept
+	return errors.Join(errs...)
+}
+
+// unmark lets claims stay whose pod was to be deleted and is not any more.
+func (p *pass) unmark(ctx context.Context) error {
+	var errs []error
+	for _, claim := range p.claims {
+		uid := types.UID(claim.Annotations[execute.GoesWithPod])
+		if uid != "" && !slices.ContainsFunc(p.plan.Delete, func(d podset.Delete) bool { return d.Pod.UID == uid }) {
+			errs = append(errs, p.executor.MarkClaim(ctx, p.set, claim, ""))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // fate is fateOf, but claims made for a pod that was refused are kept for the next attempt.

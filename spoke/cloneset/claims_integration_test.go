@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
 )
 
 func withClaims(set *appsv1beta1.CloneSet) *appsv1beta1.CloneSet {
@@ -134,6 +135,33 @@ var _ = Describe("claims of a CloneSet", func() {
 		}).Should(Succeed())
 		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
 		Expect(claims()).To(ConsistOf(before))
+	})
+
+	It("stay, or go, as their pod does which the set was about to delete when it was cut short", func() {
+		set := withClaims(newSet(ns, 2, appsv1beta1.RecreatePodUpdateStrategyType))
+		set.Spec.ScaleStrategy.EnablePVCReuse = true
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		var list corev1.PersistentVolumeClaimList
+		Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+		pods := listPods(ctx, ns)
+		uids := map[string]string{ids(&pods[0])[0]: string(pods[0].UID), ids(&pods[1])[0]: "of a pod that is gone"}
+		for i := range list.Items {
+			claim := &list.Items[i]
+			before := claim.DeepCopy()
+			claim.Annotations = map[string]string{execute.GoesWithPod: uids[ids(claim)[0]]}
+			Expect(admin.Patch(ctx, claim, client.MergeFrom(before))).To(Succeed())
+		}
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Annotations = map[string]string{"a": "pass"} })
+		Eventually(claims).Should(ConsistOf(ids(&pods[0])))
+		Eventually(func(g Gomega) {
+			g.Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+			for i := range list.Items {
+				if list.Items[i].DeletionTimestamp == nil {
+					g.Expect(list.Items[i].Annotations).NotTo(HaveKey(execute.GoesWithPod))
+				}
+			}
+		}).Should(Succeed())
 	})
 
 	It("do not hold the set up while one of them is stuck in deletion", func() {

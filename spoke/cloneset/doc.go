@@ -6,7 +6,7 @@
 // One pass of the reconciler:
 //
 //	gather     pods, claims and revisions from the cache, brought up to our own last writes
-//	claims     claims of vanished pods are handed on, kept or deleted
+//	claims     claims of vanished pods are handed on, kept or deleted; those of deleted pods go
 //	revision   the ControllerRevision of the template is found or made
 //	execute    podset plans (scale, refresh, update) and execute writes
 //	status     counters and conditions, one patch, only on change
@@ -18,6 +18,8 @@
 //   - no write at rest; counters alone are written in steps, some twenty for a whole rollout;
 //   - while something is waited for, condition Waiting says what, and which pods;
 //   - FailedScale and FailedUpdate go away with the first pass that succeeds;
+//   - it may be killed between any two writes: the next process goes on, nothing is made twice, and no
+//     claim of a pod that the set deleted stays behind or is taken for that of a vanished one;
 //   - at most three Failed or Succeeded pods are kept to be looked at.
 //
 // It defaults what it reads: objects stored before the webhook ran work the same.

@@ -4,6 +4,7 @@
 package cloneset
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,15 +44,26 @@ func newInstances(p *pass) *instances {
 	for _, pod := range p.pods {
 		out.taken[pod.Labels[appsv1beta1.CloneSetInstanceID]] = true
 	}
+	bound := map[string]bool{}
 	for _, claim := range p.claims {
 		id := claim.Labels[appsv1beta1.CloneSetInstanceID]
+		bound[id] = bound[id] || claim.Status.Phase == corev1.ClaimBound
 		if id != "" && !out.taken[id] {
 			out.taken[id] = true
 			out.reusable = append(out.reusable, id)
 		}
 	}
 	slices.Sort(out.reusable)
+	// Those that hold data first: one that was made for a pod which never came to be can wait.
+	slices.SortStableFunc(out.reusable, func(a, b string) int { return cmp.Compare(rank(bound[a]), rank(bound[b])) })
 	return out
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
 }
 
 // id returns a waiting id, or a random one that nothing of this set uses.
@@ -127,6 +139,9 @@ func (b *instances) Claims(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 	}
 	return out
 }
+
+// ReusesClaims implements execute.Builder.
+func (b *instances) ReusesClaims() bool { return b.set.Spec.ScaleStrategy.EnablePVCReuse }
 
 func addReadinessGate(pod *corev1.Pod) {
 	for _, gate := range pod.Spec.ReadinessGates {

@@ -116,6 +116,17 @@ func TestInstanceIDs(t *testing.T) {
 	}
 }
 
+// Claims that hold data are used before those made for a pod that never came to be.
+func TestBoundClaimsFirst(t *testing.T) {
+	bound := claimOf("z", nil)
+	bound.Status.Phase = corev1.ClaimBound
+	b := newInstances(&pass{Reconciler: &Reconciler{}, set: setWithClaims(), now: noon,
+		claims: []*corev1.PersistentVolumeClaim{claimOf("b", nil), bound, claimOf("a", nil)}})
+	if got := []string{b.id(), b.id(), b.id()}; !cmp.Equal(got, []string{"z", "a", "b"}) {
+		t.Errorf("ids %v", got)
+	}
+}
+
 func TestFateOfClaims(t *testing.T) {
 	stuck := podOf("stuck", corev1.PodRunning)
 	stuck.DeletionTimestamp = &metav1.Time{Time: noon}

@@ -44,6 +44,8 @@ type Builder interface {
 	Build(podset.Create) (*corev1.Pod, []*corev1.PersistentVolumeClaim, error)
 	// Claims returns the claims that go when the pod is deleted.
 	Claims(*corev1.Pod) []*corev1.PersistentVolumeClaim
+	// ReusesClaims says whether claims outlive pods that vanish: those that do not are marked first.
+	ReusesClaims() bool
 }
 
 // Fact is one thing that happened, or failed to.
@@ -238,16 +240,24 @@ func request(pod *corev1.Pod, patch *podpatch.Patch, version string) (*corev1.Po
 }
 
 func (e *Executor) delete(ctx context.Context, owner client.Object, d *podset.Delete, b Builder) []Fact {
+	var claims []*corev1.PersistentVolumeClaim
+	if !d.KeepClaims {
+		claims = b.Claims(d.Pod)
+	}
+	if b.ReusesClaims() {
+		for _, claim := range claims {
+			if err := e.MarkClaim(ctx, owner, claim, d.Pod.UID); err != nil {
+				return []Fact{{Kind: ClaimFailed, Pod: d.Pod, Err: err}}
+			}
+		}
+	}
 	err := e.Client.Delete(ctx, d.Pod, client.Preconditions{UID: &d.Pod.UID}, client.DisableReadYourWritesConsistency)
 	if err != nil {
 		return []Fact{{Kind: Deleted, Pod: d.Pod, Reason: d.Reason, Err: fmt.Errorf("delete pod %s: %w", d.Pod.Name, err)}}
 	}
 	e.Expectations.Deleted(owner.GetUID(), d.Pod, e.Now())
 	facts := []Fact{{Kind: Deleted, Pod: d.Pod, Reason: d.Reason}}
-	if d.KeepClaims {
-		return facts
-	}
-	for _, claim := range b.Claims(d.Pod) {
+	for _, claim := range claims {
 		if err := e.DeleteClaim(ctx, owner, claim); err != nil {
 			facts = append(facts, Fact{Kind: ClaimFailed, Pod: d.Pod, Err: err})
 		}

@@ -77,6 +77,9 @@ func newBench(objects ...client.Object) *bench {
 type builder struct {
 	made   int
 	claims []*corev1.PersistentVolumeClaim
+	// ofPod are the claims of a pod that is there.
+	ofPod  []*corev1.PersistentVolumeClaim
+	reuses bool
 }
 
 func (b *builder) Build(podset.Create) (*corev1.Pod, []*corev1.PersistentVolumeClaim, error) {
@@ -86,7 +89,9 @@ func (b *builder) Build(podset.Create) (*corev1.Pod, []*corev1.PersistentVolumeC
 	return pod, b.claims, nil
 }
 
-func (b *builder) Claims(*corev1.Pod) []*corev1.PersistentVolumeClaim { return nil }
+func (b *builder) Claims(*corev1.Pod) []*corev1.PersistentVolumeClaim { return b.ofPod }
+
+func (b *builder) ReusesClaims() bool { return b.reuses }
 
 func (b *bench) observe(t *testing.T, cached ...*corev1.Pod) ([]string, time.Duration) {
 	t.Helper()
@@ -364,5 +369,40 @@ func TestDeleteIsByUID(t *testing.T) {
 	b.Execute(context.Background(), owner, &podset.Plan{Delete: []podset.Delete{{Pod: b.live(t, "p")}}}, &b.builder)
 	if asked.Preconditions == nil || asked.Preconditions.UID == nil || *asked.Preconditions.UID != "uid-p" {
 		t.Errorf("preconditions %v", asked.Preconditions)
+	}
+}
+
+// Where claims are reused, those that go with a pod are marked before it is deleted: whatever comes between, nobody
+// takes them for claims of a pod that vanished.
+func TestClaimsAreMarkedFirst(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data", UID: "uid-data"}}
+	for name, reuses := range map[string]bool{"reused": true, "not reused": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(newPod("p"), claim.DeepCopy())
+			b.builder.ofPod, b.builder.reuses = []*corev1.PersistentVolumeClaim{claim}, reuses
+			b.Client = interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+					return errors.New("killed here")
+				},
+			})
+			pod := b.live(t, "p")
+			b.Execute(context.Background(), owner, &podset.Plan{Delete: []podset.Delete{{Pod: pod}}}, &b.builder)
+			var left corev1.PersistentVolumeClaim
+			if err := b.Client.Get(context.Background(), client.ObjectKeyFromObject(claim), &left); err != nil {
+				t.Fatal(err)
+			}
+			if got := left.Annotations[GoesWithPod] == string(pod.UID); got != reuses {
+				t.Errorf("marked %t: %v", got, left.Annotations)
+			}
+			if err := b.MarkClaim(context.Background(), owner, &left, ""); err != nil {
+				t.Fatal(err)
+			}
+			if _, marked := left.Annotations[GoesWithPod]; !marked != !reuses {
+				t.Error("the claim that was handed in is not changed")
+			}
+			if err := b.Client.Get(context.Background(), client.ObjectKeyFromObject(claim), &left); err != nil || left.Annotations[GoesWithPod] != "" {
+				t.Errorf("the mark is taken away: %v %v", left.Annotations, err)
+			}
+		})
 	}
 }
