@@ -8,7 +8,6 @@ package cloneset
 import (
 	"context"
 	"fmt"
-	"math/rand"
 	"strings"
 	"time"
 
@@ -222,30 +221,6 @@ var _ = Describe("a CloneSet", func() {
 		Expect(after.UID).To(Equal(pod.UID))
 		Expect(after.Spec.EphemeralContainers).To(HaveLen(1))
 		Expect(after.Spec.Containers[0].Image).To(Equal("web:2"))
-	})
-
-	It("survives being killed at random: nothing is recreated that need not be", func() {
-		set := newSet(ns, 8, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
-		set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(3))
-		Expect(admin.Create(ctx, set)).To(Succeed())
-		r := rand.New(rand.NewSource(GinkgoRandomSeed()))
-		kill := func(times int) {
-			for range times {
-				time.Sleep(time.Duration(r.Intn(120)) * time.Millisecond) // the moment is what is random here
-				run.stop()
-				run = startSpoke(Options{})
-			}
-		}
-		kill(5)
-		Eventually(status(ctx, set)).Should(haveCounts(8, 8, 8))
-		before := listPods(ctx, ns)
-		Expect(before).To(HaveLen(8), "no pod twice")
-		for i := range 4 {
-			edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Spec.Containers[0].Image = fmt.Sprint("web:", i+2) })
-			kill(5)
-			Eventually(status(ctx, set)).Should(haveCounts(8, 8, 8))
-			Expect(uids(listPods(ctx, ns))).To(ConsistOf(uids(before)))
-		}
 	})
 
 	It("writes every counter, zeros too", func() {
