@@ -34,12 +34,11 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 			continue
 		}
 		patch.Image(name, image)
-		recordImageID(state, pod, name)
+		recordStatus(state, pod, name)
 	}
-	waiting := false
 	for name := range spec.ContainerResources {
 		if !slices.Contains(batch, name) {
-			waiting = true
+			put(&rest.ContainerResources, name, spec.ContainerResources[name])
 			continue
 		}
 		patch.Resize(name, spec.ContainerResources[name])
@@ -53,9 +52,9 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 	}
 	state.NextContainerImages = rest.ContainerImages
 	state.NextContainerRefMeta = rest.ContainerRefMetadata
-	state.NextContainerResources = spec.ContainerResources
+	state.NextContainerResources = rest.ContainerResources
 	state.PreCheckBeforeNext = nil
-	if waiting || len(rest.ContainerImages)+len(rest.ContainerRefMetadata) > 0 {
+	if state.hasNext() {
 		state.PreCheckBeforeNext = &PreCheck{ContainersRequiredReady: batch}
 	}
 	if len(batch) > 0 {
@@ -81,10 +80,14 @@ func put[V any](m *map[string]V, key string, value V) {
 	(*m)[key] = value
 }
 
-func recordImageID(state *State, pod *corev1.Pod, name string) {
+// recordStatus notes what a container runs before its image changes.
+func recordStatus(state *State, pod *corev1.Pod, name string) {
 	var last ContainerStatus
 	if status := statusOf(pod, name); status != nil {
 		last.ImageID = status.ImageID
+		if isOfSpec(pod, name, status.ContainerID) {
+			last.ContainerID = status.ContainerID
+		}
 	}
 	put(&state.LastContainerStatuses, name, last)
 }

@@ -30,7 +30,7 @@ func IsComplete(pod *corev1.Pod) bool {
 		return true
 	}
 	done, _ := containersDone(pod, state)
-	return done && !state.hasNext(pod)
+	return done && !state.hasNext()
 }
 
 // containersDone compares what runs with what the pod's spec says; why names the container that
@@ -93,6 +93,10 @@ func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
 	if status.ImageID != last.ImageID {
 		return true
 	}
+	if last.ContainerID != "" && status.ContainerID == last.ContainerID {
+		// A runtime names one digest by any of its tags, so the image's name proves nothing yet.
+		return false
+	}
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == name {
 			return normalImage(c.Image) == normalImage(status.Image)
@@ -137,6 +141,23 @@ func matches(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet, test fu
 		}
 	}
 	return ""
+}
+
+// isOfSpec says whether the node agent reports this very container as made of the pod's spec as it is.
+func isOfSpec(pod *corev1.Pod, name, id string) bool {
+	meta := readMeta(pod)
+	if meta == nil || id == "" {
+		return false
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		if c.Name == name {
+			return slices.ContainsFunc(meta.Containers, func(m appsv1beta1.RuntimeContainerMeta) bool {
+				return m.Name == name && m.ContainerID == id && containerhash.PlainMatches(c, m.Hashes.PlainHash)
+			})
+		}
+	}
+	return false
 }
 
 func plainMatches(_ *corev1.Pod, c *corev1.Container, m *appsv1beta1.RuntimeContainerMeta) bool {

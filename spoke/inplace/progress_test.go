@@ -176,12 +176,12 @@ func nextOf(s *State) string {
 func TestFirstBatchRecordsOldImageIDs(t *testing.T) {
 	pod := runningPod(fourContainers())
 	begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2", "c2": "c2:2"}})
-	if diff := cmp.Diff(map[string]ContainerStatus{"c1": {"id-c1:1"}}, state(t, pod).LastContainerStatuses); diff != "" {
+	if diff := cmp.Diff(map[string]ContainerStatus{"c1": {ImageID: "id-c1:1"}}, state(t, pod).LastContainerStatuses); diff != "" {
 		t.Error(diff)
 	}
 	restart(pod)
 	advance(t, pod, t0)
-	if diff := cmp.Diff(map[string]ContainerStatus{"c1": {"id-c1:1"}, "c2": {"id-c2:1"}}, state(t, pod).LastContainerStatuses); diff != "" {
+	if diff := cmp.Diff(map[string]ContainerStatus{"c1": {ImageID: "id-c1:1"}, "c2": {ImageID: "id-c2:1"}}, state(t, pod).LastContainerStatuses); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -369,6 +369,20 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("phase %v, gate %v: %s", p.Phase, gate(pod), p.Reason)
 			}
 		})
+	}
+}
+
+// A second update on top of one still running does not count the first as done.
+func TestUpdateOnTopOfAnUnfinishedOne(t *testing.T) {
+	pod := runningPod(fourContainers())
+	begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2"}})
+	begin(t, pod, Spec{Revision: "w-3", MetaDataPatch: []byte(`{"metadata":{"labels":{"x":"y"}}}`)})
+	if p := advance(t, pod, t0); p.Phase != Restarting {
+		t.Errorf("phase %v", p.Phase)
+	}
+	restart(pod)
+	if p := advance(t, pod, t0); p.Phase != Done {
+		t.Errorf("phase %v: %s", p.Phase, p.Reason)
 	}
 }
 

@@ -41,15 +41,14 @@ type Spec struct {
 
 // State is the progress of an in-place update. Its JSON is the content of the state annotation.
 type State struct {
-	Revision              string                       `json:"revision"`
-	UpdateTimestamp       metav1.Time                  `json:"updateTimestamp"`
-	LastContainerStatuses map[string]ContainerStatus   `json:"lastContainerStatuses"`
-	UpdateEnvFromMetadata bool                         `json:"updateEnvFromMetadata,omitempty"`
-	UpdateResources       bool                         `json:"updateResources,omitempty"`
-	UpdateImages          bool                         `json:"updateImages,omitempty"`
-	NextContainerImages   map[string]string            `json:"nextContainerImages,omitempty"`
-	NextContainerRefMeta  map[string]metav1.ObjectMeta `json:"nextContainerRefMetadata,omitempty"`
-	// NextContainerResources are there until the update is done: they are written before they are asked for.
+	Revision               string                                 `json:"revision"`
+	UpdateTimestamp        metav1.Time                            `json:"updateTimestamp"`
+	LastContainerStatuses  map[string]ContainerStatus             `json:"lastContainerStatuses"`
+	UpdateEnvFromMetadata  bool                                   `json:"updateEnvFromMetadata,omitempty"`
+	UpdateResources        bool                                   `json:"updateResources,omitempty"`
+	UpdateImages           bool                                   `json:"updateImages,omitempty"`
+	NextContainerImages    map[string]string                      `json:"nextContainerImages,omitempty"`
+	NextContainerRefMeta   map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
 	NextContainerResources map[string]corev1.ResourceRequirements `json:"nextContainerResources,omitempty"`
 	PreCheckBeforeNext     *PreCheck                              `json:"preCheckBeforeNext,omitempty"`
 	ContainerBatchesRecord []Batch                                `json:"containerBatchesRecord,omitempty"`
@@ -58,6 +57,9 @@ type State struct {
 // ContainerStatus is what a container ran before it was changed.
 type ContainerStatus struct {
 	ImageID string `json:"imageID,omitempty"`
+	// ContainerID is there only where the node agent knew the container as made of the pod's spec, so
+	// that it must go now. Others do not know this field and need not keep it.
+	ContainerID string `json:"containerID,omitempty"`
 }
 
 // PreCheck is what must hold before the next batch.
@@ -71,16 +73,15 @@ type Batch struct {
 	Containers []string    `json:"containers"`
 }
 
-// hasNext says whether something is left to change on the pod.
-func (s *State) hasNext(pod *corev1.Pod) bool {
-	return len(s.NextContainerImages)+len(s.NextContainerRefMeta)+len(missingResources(pod, s.NextContainerResources)) > 0
+func (s *State) hasNext() bool {
+	return len(s.NextContainerImages)+len(s.NextContainerRefMeta)+len(s.NextContainerResources) > 0
 }
 
-// next turns what is left on the pod into the Spec of the remaining batches.
-func (s *State) next(pod *corev1.Pod) Spec {
+// next turns what is left into the Spec of the remaining batches.
+func (s *State) next() Spec {
 	return Spec{
 		Revision: s.Revision, ContainerImages: s.NextContainerImages,
-		ContainerRefMetadata: s.NextContainerRefMeta, ContainerResources: missingResources(pod, s.NextContainerResources),
+		ContainerRefMetadata: s.NextContainerRefMeta, ContainerResources: s.NextContainerResources,
 		UpdateEnvFromMetadata: s.UpdateEnvFromMetadata,
 	}
 }
