@@ -147,11 +147,15 @@ func (r *Replicas) creations(v *View, d rollout.Diff) []Create {
 func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
 	limit := readyLimit{ready: d.DeleteReadyLimit, available: v.available() - (r.Budget.Replicas - r.Budget.MaxUnavailable)}
 	var leaving, held []string
+	surplus := d.ScaleDown
 	for i := range v.Active {
 		p := &v.Active[i]
 		switch {
 		case p.PreparingDelete:
 			leaving = append(leaving, p.Name)
+			if !r.Budget.ExcludePreparingDelete {
+				surplus-- // counted in ScaleDown
+			}
 			out.Remove = append(out.Remove, Removal{At: i, Reason: "its deletion was begun"})
 		case p.Specified:
 			leaving = append(leaving, p.Name)
@@ -162,9 +166,9 @@ func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
 			out.Remove = append(out.Remove, Removal{At: i, Reason: "its deletion was asked for"})
 		}
 	}
-	if d.ScaleDown > 0 {
+	if surplus > 0 {
 		if len(leaving) > 0 {
-			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%d pods are too many: who else goes is decided when those leaving are gone", d.ScaleDown), Pods: leaving})
+			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%d more pods are too many: who goes is decided when those leaving are gone", surplus), Pods: leaving})
 		} else {
 			held = append(held, r.removeSurplus(v, d, &limit, out)...)
 		}

@@ -89,7 +89,9 @@ func TestWaitsAreTold(t *testing.T) {
 		"creation": {newScene(rollout.Budget{Replicas: 3, CreateLimit: 1, SameRevision: true}).add("a", 2, notReady), []string{
 			"ScaleUpLimited: scaleStrategy.maxUnavailable lets 1 pods be unavailable: creating 0 of 2 [a]", "PodsNotReady: pods are not ready [a]"}},
 		"more to remove": {hooked(newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1, SameRevision: true}).add("a", 2).add("b", 2).add("c", 2, inState("PreparingDelete"), labelled("hold"))), []string{
-			"LifecycleHook: preDelete hook held by label hold=1 [c]", "DeletionsRunning: 2 pods are too many: who else goes is decided when those leaving are gone [c]"}},
+			"LifecycleHook: preDelete hook held by label hold=1 [c]", "DeletionsRunning: 1 more pods are too many: who goes is decided when those leaving are gone [c]"}},
+		"no more to remove": {hooked(newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1, SameRevision: true}).add("a", 2).add("b", 2).add("c", 2, inState("PreparingDelete"), labelled("hold"))), []string{
+			"LifecycleHook: preDelete hook held by label hold=1 [c]"}},
 		"claims": {with(newScene(rollout.Budget{Replicas: 2, SameRevision: true}).add("a", 2), func(s *scene) { s.replicas.Awaited = []string{"z"} }), []string{
 			"ClaimsInUse: claims to be used again belong to pods that are not gone yet [z]"}},
 		"update hook": {hooked(newScene(one).add("a", 1, inState("PreparingUpdate"), labelled("hold"), func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} })), []string{
