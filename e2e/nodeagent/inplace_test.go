@@ -7,7 +7,6 @@ package nodeagent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -64,17 +63,6 @@ func web(ns string) *appsv1beta1.UnitedDeployment {
 	}
 }
 
-// record is what CRI and the API say of one pod.
-type record struct {
-	node, ip string
-	// running are the container ids by container name, from CRI.
-	running map[string]string
-	// attempts are the highest attempts by container name, from CRI.
-	attempts map[string]int
-	// reported are the container ids by container name, from the node agent's annotation.
-	reported map[string]string
-}
-
 // observe waits until all pods are ready with the image and reads them from API and CRI.
 func observe(ctx context.Context, ns, image string) map[string]record {
 	GinkgoHelper()
@@ -92,28 +80,6 @@ func observe(ctx context.Context, ns, image string) map[string]record {
 		g.Expect(out).To(HaveLen(replicas))
 	}).Should(Succeed())
 	return out
-}
-
-func recordOf(ctx context.Context, g Gomega, pod *corev1.Pod) record {
-	r := record{node: pod.Spec.NodeName, ip: pod.Status.PodIP, running: map[string]string{}, attempts: map[string]int{}, reported: map[string]string{}}
-	containers, err := fleet.Containers(ctx, pod.Spec.NodeName)
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, c := range containers {
-		if c.PodUID != string(pod.UID) {
-			continue
-		}
-		r.attempts[c.Name] = max(r.attempts[c.Name], c.Attempt)
-		if c.Running {
-			r.running[c.Name] = c.ID
-		}
-	}
-	var meta appsv1beta1.RuntimeContainerMetaSet
-	g.Expect(json.Unmarshal([]byte(pod.Annotations[appsv1beta1.RuntimeContainerMetaKey]), &meta)).To(Succeed(), pod.Name)
-	for _, c := range meta.Containers {
-		r.reported[c.Name] = c.ContainerID
-	}
-	g.Expect(r.reported).To(Equal(r.running), "the node agent reports what runs in %s", pod.Name)
-	return r
 }
 
 var _ = Describe("On real nodes", Label("hub", "uniteddeployment", "nodeagent"), Serial, func() {

@@ -19,7 +19,11 @@ import (
 	"github.com/flotilla-sh/flotilla/e2e/harness"
 )
 
-var fleet *harness.Fleet
+var (
+	fleet *harness.Fleet
+	// member is the first one, for what concerns one cluster only.
+	member *harness.Cluster
+)
 
 func TestNodeagent(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -35,14 +39,20 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	fleet, err = harness.Up(ctx, harness.Options{Name: "e2e-real", Members: 2, RealNodes: 2})
 	Expect(err).NotTo(HaveOccurred())
+	member = fleet.Members[0]
 }, NodeTimeout(40*time.Minute))
 
 // namespace makes a namespace of its own for a test, on the hub, and takes it away afterwards.
-func namespace(ctx context.Context) string {
+func namespace(ctx context.Context) string { return namespaceOn(ctx, fleet.Hub) }
+
+// memberNamespace does so in the first member, for tests that need no hub.
+func memberNamespace(ctx context.Context) string { return namespaceOn(ctx, member) }
+
+func namespaceOn(ctx context.Context, cluster *harness.Cluster) string {
 	GinkgoHelper()
 	ns := &corev1.Namespace{}
 	ns.GenerateName = "e2e-"
-	Expect(fleet.Hub.Create(ctx, ns)).To(Succeed())
+	Expect(cluster.Create(ctx, ns)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {
 			GinkgoWriter.Println(fleet.Describe(ctx, ns.Name))

@@ -118,10 +118,10 @@ var _ = Describe("CloneSet", Label("cloneset", "workloads"), func() {
 		}).Should(Succeed())
 		untilImages(ctx, ns, 10, 0)
 
-		watch, err := watchReady(ctx, ns)
+		watch, err := member.WatchPods(ctx, ns, "web")
 		Expect(err).NotTo(HaveOccurred())
 		apply(ctx, ns, image("web:v2"), partition(0))
 		untilImages(ctx, ns, 0, 10)
-		Expect(watch.least()).To(BeNumerically(">=", 8), "ready pods at the worst moment")
+		Expect(watch.FewestReady()).To(BeNumerically(">=", 8), "ready pods at the worst moment")
 	}, SpecTimeout(4*time.Minute))
 })

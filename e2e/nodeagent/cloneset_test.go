@@ -1,0 +1,121 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build e2e
+
+package nodeagent
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/e2e/harness"
+)
+
+var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), func() {
+	It("changes one of two containers, and nothing else of its pods", func(ctx SpecContext) {
+		set := shop(ctx, 2)
+		watch, err := member.WatchPods(ctx, set.Namespace, "web")
+		Expect(err).NotTo(HaveOccurred())
+		before := records(ctx, set)
+		for _, step := range []struct{ container, image, answer string }{
+			{"web", "web:v2", "v2"}, {"beside", "sleeper:v2", "v2"}, {"web", "web:v1", "v1"},
+		} {
+			edit(ctx, set, image(step.container, step.image))
+			settled(ctx, set)
+			after := records(ctx, set)
+			Expect(after).To(HaveLen(2))
+			for uid, now := range after {
+				Expect(before).To(HaveKey(uid))
+				sameBut(before[uid], now, step.container)
+			}
+			Expect(versions(ctx, set)).To(Equal(map[string]int{step.answer: 2}))
+			before = after
+		}
+		Expect(watch.ReadyWriters()).To(ConsistOf("kubelet"), "the Ready condition is the kubelet's alone")
+	}, SpecTimeout(3*time.Minute))
+
+	It("serves both revisions of a canary at once, then the new one alone", func(ctx SpecContext) {
+		set := shop(ctx, 4, partition(4))
+		before := records(ctx, set)
+		edit(ctx, set, image("web", "web:v2"), partition(3))
+		settled(ctx, set)
+		waits(ctx, set, "PartitionReached", "keeps 3 pods")
+		Consistently(ctx, func() map[string]int { return versions(ctx, set) }).WithTimeout(2 * time.Second).
+			Should(Equal(map[string]int{"v1": 3, "v2": 1}))
+
+		edit(ctx, set, partition(0))
+		settled(ctx, set)
+		Expect(versions(ctx, set)).To(Equal(map[string]int{"v2": 4}))
+		after := records(ctx, set)
+		Expect(after).To(HaveLen(4))
+		for uid, now := range after {
+			Expect(before).To(HaveKey(uid))
+			sameBut(before[uid], now, "web")
+		}
+	}, SpecTimeout(3*time.Minute))
+
+	It("goes back in place, in the pods that were updated and in no other", func(ctx SpecContext) {
+		set := shop(ctx, 4, partition(2))
+		first := records(ctx, set)
+		edit(ctx, set, image("web", "web:v2"))
+		settled(ctx, set)
+		updated := records(ctx, set)
+		edit(ctx, set, image("web", "web:v1"), partition(0))
+		settled(ctx, set)
+		Expect(versions(ctx, set)).To(Equal(map[string]int{"v1": 4}))
+		last, touched := records(ctx, set), 0
+		Expect(last).To(HaveLen(4))
+		for uid, now := range last {
+			Expect(first).To(HaveKey(uid))
+			if updated[uid].running["web"] == first[uid].running["web"] {
+				sameBut(first[uid], now)
+				continue
+			}
+			touched++
+			sameBut(first[uid], updated[uid], "web")
+			sameBut(updated[uid], now, "web")
+		}
+		Expect(touched).To(Equal(2))
+		got := current(ctx, Default, set)
+		Expect(got.Status.CurrentRevision).To(Equal(got.Status.UpdateRevision))
+	}, SpecTimeout(3*time.Minute))
+
+	It("goes back to an image that its nodes no longer have", func(ctx SpecContext) {
+		set := shop(ctx, 2, image("web", "web:v3"), func(set *appsv1beta1.CloneSet) {
+			set.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
+		})
+		edit(ctx, set, image("web", "web:v4"))
+		settled(ctx, set)
+		before := records(ctx, set)
+		for _, pod := range podsOf(ctx, set) {
+			if there, err := fleet.HasImage(ctx, pod.Spec.NodeName, "web:v3"); Expect(err).NotTo(HaveOccurred()) && there {
+				Expect(fleet.RemoveImage(ctx, pod.Spec.NodeName, "web:v3")).To(Succeed())
+			}
+			Expect(fleet.HasImage(ctx, pod.Spec.NodeName, "web:v3")).To(BeFalse())
+		}
+		edit(ctx, set, image("web", "web:v3"))
+		settled(ctx, set)
+		Expect(versions(ctx, set)).To(Equal(map[string]int{"v3": 2}))
+		for uid, now := range records(ctx, set) {
+			sameBut(before[uid], now, "web")
+		}
+	}, SpecTimeout(3*time.Minute))
+
+	It("restarts for another tag of the same digest, and is done", func(ctx SpecContext) {
+		set := shop(ctx, 1)
+		for _, tag := range []string{"web:v1-same", "web:v1"} {
+			before, then := records(ctx, set), podsOf(ctx, set)[0]
+			edit(ctx, set, image("web", tag))
+			settled(ctx, set)
+			pod := podsOf(ctx, set)[0]
+			Expect(harness.Ready(&pod, tag)).To(BeTrue())
+			Expect(status(&pod, "web").ImageID).To(Equal(status(&then, "web").ImageID), "one digest")
+			sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
+		}
+	}, SpecTimeout(3*time.Minute))
+})
