@@ -87,19 +87,21 @@ func (p *Patch) Merge(other Patch) {
 	}
 }
 
-// Split returns the writes that the patch needs, in order: conditions, resources, the rest. Conditions take labels and
-// annotations along where nothing else goes to the pod itself.
+// Split returns the writes that the patch needs, in order: conditions, what goes to the pod itself, resources.
+// Conditions take labels and annotations along where nothing else goes to the pod itself. Resources come last, so that
+// what is written of them is there before they change.
 func (p *Patch) Split() []Patch {
 	rest := *p
+	rest.Resources = nil
 	var out []Patch
 	if len(p.Conditions) > 0 && len(p.Images)+len(p.Finalizers)+len(p.Resources) > 0 {
 		out, rest.Conditions = append(out, Patch{Conditions: p.Conditions}), nil
 	}
-	if len(p.Resources) > 0 {
-		out, rest.Resources = append(out, Patch{Resources: p.Resources}), nil
-	}
 	if !rest.Empty() {
 		out = append(out, rest)
+	}
+	if len(p.Resources) > 0 {
+		out = append(out, Patch{Resources: p.Resources})
 	}
 	return out
 }

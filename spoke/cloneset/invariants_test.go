@@ -101,17 +101,19 @@ func (s *sim) checkSurge(plan *podset.Plan, b bounds) error {
 }
 
 // checkRevisions: pods are made of, and moved to, the two revisions asked for, and neither creation nor update
-// brings more than replicas - partition pods to the update revision, but for those being replaced.
+// brings more than replicas - partition pods to the update revision, but for those being replaced; nor are pods taken
+// that the partition keeps.
 func (s *sim) checkRevisions(snapshot *podset.Snapshot, plan *podset.Plan, b bounds) error {
 	update, current := snapshot.Update.Name, snapshot.Current.Name
-	updated, leaving, moved := 0, 0, 0
+	updated, leaving, moved, staying := 0, 0, 0, 0
 	for _, pod := range snapshot.Pods {
 		if !counts(pod) {
 			continue
 		}
-		_, specified := pod.Labels[appsv1beta1.SpecifiedDeleteKey]
-		if specified || pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete" || slices.Contains(s.set.Spec.ScaleStrategy.PodsToDelete, pod.Name) {
+		if s.leaves(pod) {
 			leaving++
+		} else if !carries(pod, update) {
+			staying++
 		}
 		if carries(pod, update) {
 			updated++
@@ -129,15 +131,22 @@ func (s *sim) checkRevisions(snapshot *podset.Snapshot, plan *podset.Plan, b bou
 			return fmt.Errorf("a pod of revision %s, which nobody asked for", plan.Create[i].Revision.Name)
 		}
 	}
+	kept := min(staying, b.partition)
 	for i := range plan.Change {
 		c := &plan.Change[i]
 		switch {
+		case c.Kind == podset.MarkForRecreate && !carries(c.Pod, update):
+			staying--
 		case c.Kind != podset.UpdateInPlace:
 		case c.Revision == update:
 			moved++
+			staying--
 		case c.Revision != current || !s.options.PartitionRollback:
 			return fmt.Errorf("pod %s moves to revision %s, which nobody asked for", c.Pod.Name, c.Revision)
 		}
+	}
+	if staying < kept {
+		return fmt.Errorf("%d pods stay at the old revision, partition %d: %s", staying, b.partition, describePlan(plan))
 	}
 	if bound := b.replicas - b.partition + leaving; moved > 0 && updated+moved > bound && update != current {
 		return fmt.Errorf("%d pods of the new revision, %d allowed: %s", updated+moved, bound, describePlan(plan))
@@ -180,10 +189,13 @@ func (s *sim) checkWaits(snapshot *podset.Snapshot, plan *podset.Plan, b bounds)
 
 // somethingAskedFor says whether pods are to be deleted beside the numbers, or moved back to an older revision.
 func (s *sim) somethingAskedFor(snapshot *podset.Snapshot) bool {
-	return s.options.PartitionRollback || slices.ContainsFunc(snapshot.Pods, func(pod *corev1.Pod) bool {
-		_, specified := pod.Labels[appsv1beta1.SpecifiedDeleteKey]
-		return specified || slices.Contains(s.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
-	})
+	return s.options.PartitionRollback || slices.ContainsFunc(snapshot.Pods, s.leaves)
+}
+
+// leaves says whether a pod is on its way out.
+func (s *sim) leaves(pod *corev1.Pod) bool {
+	_, specified := pod.Labels[appsv1beta1.SpecifiedDeleteKey]
+	return specified || pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete" || slices.Contains(s.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
 }
 
 // checkOrderOfWrites: containers change only behind a closed gate, and a gate opens only on a pod whose update is complete.
@@ -217,6 +229,24 @@ func describePlan(plan *podset.Plan) string {
 	return fmt.Sprintf("create %d, delete %d, change %d", len(plan.Create), len(plan.Delete), len(plan.Change))
 }
 
+// asTemplate says how a pod differs from the template it is labelled with.
+func asTemplate(pod *corev1.Pod, template *corev1.PodTemplateSpec) error {
+	if got, want := pod.Annotations["note"], template.Annotations["note"]; got != want {
+		return fmt.Errorf("pod %s has annotation %q, its template %q", pod.Name, got, want)
+	}
+	for i := range template.Spec.Containers {
+		got, want := &pod.Spec.Containers[i], &template.Spec.Containers[i]
+		if got.Image != want.Image || got.Resources.Requests.Cpu().Cmp(*want.Resources.Requests.Cpu()) != 0 {
+			return fmt.Errorf("pod %s has image %s and %s cpu, its template %s and %s", pod.Name,
+				got.Image, got.Resources.Requests.Cpu(), want.Image, want.Resources.Requests.Cpu())
+		}
+		if status := &pod.Status.ContainerStatuses[i]; status.Image != want.Image {
+			return fmt.Errorf("pod %s runs image %s, its template has %s", pod.Name, status.Image, want.Image)
+		}
+	}
+	return nil
+}
+
 // converged says how the set differs from what was asked for, once nothing moves any more.
 func (s *sim) converged() error {
 	b := boundsOf(s.set)
@@ -232,6 +262,9 @@ func (s *sim) converged() error {
 		switch {
 		case carries(pod, s.update.Name):
 			updated++
+			if err := asTemplate(pod, &s.set.Spec.Template); err != nil {
+				return err
+			}
 		case carries(pod, s.current().Name):
 			current++
 		}

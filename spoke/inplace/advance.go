@@ -68,7 +68,7 @@ func Advance(pod *corev1.Pod, now time.Time) Progress {
 		}
 		return Progress{Phase: phase, Reason: why}
 	case Idle, Done:
-		return openGate(pod, phase, now)
+		return finish(pod, state, phase, now)
 	case Broken:
 		return Progress{Phase: phase, Reason: "a grace period is recorded without the state of its update"}
 	default:
@@ -96,7 +96,7 @@ func observe(pod *corev1.Pod, state *State, grace *Spec, now time.Time) Phase {
 	if done, _ := containersDone(pod, state); !done {
 		return Restarting
 	}
-	if !state.hasNext() {
+	if !state.hasNext(pod) {
 		return Done
 	}
 	if len(notReady(pod, state)) > 0 {
@@ -111,7 +111,7 @@ func nextBatch(pod *corev1.Pod, state *State, grace *Spec, now time.Time) Progre
 		dropGrace(&out.Patch)
 		return out
 	}
-	spec := state.next()
+	spec := state.next(pod)
 	if grace != nil {
 		spec = *grace
 	}
@@ -122,6 +122,20 @@ func nextBatch(pod *corev1.Pod, state *State, grace *Spec, now time.Time) Progre
 	out.Patch = patch
 	if grace != nil {
 		dropGrace(&out.Patch)
+	}
+	return out
+}
+
+// finish opens the gate, and takes back what is written of resources: from now on they are whoever's.
+func finish(pod *corev1.Pod, state *State, phase Phase, now time.Time) Progress {
+	out := openGate(pod, phase, now)
+	if state == nil || len(state.NextContainerResources) == 0 {
+		return out
+	}
+	done := *state
+	done.NextContainerResources = nil
+	if err := writeState(&out.Patch, &done); err != nil {
+		return Progress{Phase: Broken, Reason: err.Error()}
 	}
 	return out
 }

@@ -36,9 +36,10 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 		patch.Image(name, image)
 		recordStatus(state, pod, name)
 	}
+	waiting := false
 	for name := range spec.ContainerResources {
 		if !slices.Contains(batch, name) {
-			put(&rest.ContainerResources, name, spec.ContainerResources[name])
+			waiting = true
 			continue
 		}
 		patch.Resize(name, spec.ContainerResources[name])
@@ -52,9 +53,9 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 	}
 	state.NextContainerImages = rest.ContainerImages
 	state.NextContainerRefMeta = rest.ContainerRefMetadata
-	state.NextContainerResources = rest.ContainerResources
+	state.NextContainerResources = spec.ContainerResources
 	state.PreCheckBeforeNext = nil
-	if state.hasNext() {
+	if waiting || len(rest.ContainerImages)+len(rest.ContainerRefMetadata) > 0 {
 		state.PreCheckBeforeNext = &PreCheck{ContainersRequiredReady: batch}
 	}
 	if len(batch) > 0 {

@@ -30,7 +30,7 @@ func IsComplete(pod *corev1.Pod) bool {
 		return true
 	}
 	done, _ := containersDone(pod, state)
-	return done && !state.hasNext()
+	return done && !state.hasNext(pod)
 }
 
 // containersDone compares what runs with what the pod's spec says; why names the container that

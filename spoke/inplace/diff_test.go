@@ -76,6 +76,8 @@ func TestDiff(t *testing.T) {
 			&Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2", "c3": "c3:2"}}, ""},
 		"plain metadata": {func(t *corev1.PodTemplateSpec) { t.Annotations["note"] = "2"; delete(t.Labels, "plain") }, all,
 			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"annotations":{"note":"2"},"labels":{"plain":null}}}`)}, ""},
+		"the last annotations and labels": {func(t *corev1.PodTemplateSpec) { t.Annotations, t.Labels = nil, nil }, all,
+			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"annotations":{"a1":null,"note":null},"labels":{"k1":null,"k2":null,"plain":null}}}`)}, ""},
 		"referenced metadata": {func(t *corev1.PodTemplateSpec) { t.Labels["k2"] = "2"; t.Annotations["a1"] = "2" }, all,
 			&Spec{Revision: "w-2", UpdateEnvFromMetadata: true, ContainerRefMetadata: map[string]metav1.ObjectMeta{
 				"c2": {Labels: map[string]string{"k2": "2"}}, "c3": {Labels: map[string]string{"k2": "2"}}, "c4": {Annotations: map[string]string{"a1": "2"}},
@@ -121,6 +123,22 @@ func TestDiffIgnoresNulls(t *testing.T) {
 	got := Diff(from, to, Options{EnvFromMetadata: true})
 	if got.Spec == nil || got.Spec.ContainerImages["a"] != "a:2" || got.Spec.MetaDataPatch != nil {
 		t.Errorf("verdict %+v", got)
+	}
+}
+
+// From no annotations at all to some, and back: the pod's own stay.
+func TestAnnotationsComeAndGo(t *testing.T) {
+	without, with := changed(func(t *corev1.PodTemplateSpec) { t.Annotations = nil }), changed(func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"added": "1"} })
+	pod := runningPod(without)
+	pod.Annotations["own"] = "1"
+	for _, step := range []struct {
+		from, to *corev1.PodTemplateSpec
+		want     bool
+	}{{without, with, true}, {with, without, false}} {
+		begin(t, pod, *Diff(revisionOf(t, "w-1", step.from), revisionOf(t, "w-2", step.to), Options{}).Spec)
+		if _, has := pod.Annotations["added"]; has != step.want || pod.Annotations["own"] != "1" {
+			t.Errorf("annotations %v", pod.Annotations)
+		}
 	}
 }
 

@@ -372,20 +372,6 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A second update on top of one still running does not count the first as done.
-func TestUpdateOnTopOfAnUnfinishedOne(t *testing.T) {
-	pod := runningPod(fourContainers())
-	begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2"}})
-	begin(t, pod, Spec{Revision: "w-3", MetaDataPatch: []byte(`{"metadata":{"labels":{"x":"y"}}}`)})
-	if p := advance(t, pod, t0); p.Phase != Restarting {
-		t.Errorf("phase %v", p.Phase)
-	}
-	restart(pod)
-	if p := advance(t, pod, t0); p.Phase != Done {
-		t.Errorf("phase %v: %s", p.Phase, p.Reason)
-	}
-}
-
 // Only the gate's own condition is ever written, and nothing when there is no gate (CS-27).
 func TestOnlyTheGateIsWritten(t *testing.T) {
 	pod := runningPod(fourContainers())

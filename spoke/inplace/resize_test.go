@@ -223,3 +223,58 @@ func TestQualityOfService(t *testing.T) {
 		}
 	}
 }
+
+// TestResizeThatWasNotSent: the pod is labelled and the process dies before it asks for the resources. They are asked for
+// again, and once they are there they are nobody's business any more.
+func TestResizeThatWasNotSent(t *testing.T) {
+	pod := runningPod(sized(nil))
+	give(pod)
+	b, err := Start(pod, &Spec{Revision: "w-2", ContainerResources: map[string]corev1.ResourceRequirements{"main": {Requests: list("cpu", "500m")}}}, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Change.Label("controller-revision-hash", "w-2")
+	writes := b.Change.Split()
+	if len(writes) != 2 || writes[0].OnResize() || !writes[1].OnResize() {
+		t.Fatalf("writes %+v", writes)
+	}
+	writes[0].ApplyTo(pod)
+	if IsComplete(pod) {
+		t.Error("complete without the resources")
+	}
+	p := Advance(pod, t0)
+	if p.Phase != NextBatch || cpuOf(p.Patch.Resources["main"]) != "500m" {
+		t.Fatalf("phase %v, %+v", p.Phase, p.Patch.Resources)
+	}
+	p.Patch.ApplyTo(pod)
+	give(pod)
+	p = Advance(pod, t0)
+	p.Patch.ApplyTo(pod)
+	if p.Phase != Done || !IsComplete(pod) {
+		t.Fatalf("phase %v: %s", p.Phase, p.Reason)
+	}
+	pod.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("700m") // somebody else's choice
+	give(pod)
+	if p := Advance(pod, t0); p.Phase != Done || !p.Patch.Empty() {
+		t.Errorf("phase %v, patch %+v", p.Phase, p.Patch)
+	}
+}
+
+func cpuOf(r corev1.ResourceRequirements) string { return r.Requests.Cpu().String() }
+
+// TestBackBeforeTheResize: going back before the resources were asked for asks for none.
+func TestBackBeforeTheResize(t *testing.T) {
+	pod := runningPod(sized(nil))
+	give(pod)
+	b, err := Start(pod, &Spec{Revision: "w-2", ContainerResources: map[string]corev1.ResourceRequirements{"main": {Requests: list("cpu", "500m")}}}, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Change.Label("controller-revision-hash", "w-2")
+	writes := b.Change.Split()
+	writes[0].ApplyTo(pod)
+	begin(t, pod, Spec{Revision: "w-1", ContainerResources: map[string]corev1.ResourceRequirements{"main": {Requests: list("cpu", "1")}}})
+	if !IsComplete(pod) || cpuOf(pod.Spec.Containers[0].Resources) != "1" {
+		t.Errorf("complete %v, %v", IsComplete(pod), pod.Spec.Containers[0].Resources)
+	}
+}

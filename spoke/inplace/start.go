@@ -30,26 +30,26 @@ type Begin struct {
 	After time.Duration
 }
 
-// Start begins the update of a pod, and takes along what an update before it has not done yet. The spec's images and
-// resources that the pod has already are left alone, and when no container is left to change there is no grace period.
-func Start(pod *corev1.Pod, change *Spec, now time.Time) (Begin, error) {
+// Start begins the update of a pod. What an update still under way has not changed yet is taken along: the spec is the
+// step from the revision that the pod is labelled with, not from what runs. Images and resources that the pod has already
+// are left alone, and when no container is left to change there is no grace period.
+func Start(pod *corev1.Pod, spec *Spec, now time.Time) (Begin, error) {
 	var begin Begin
-	left, resources := leftOver(pod)
-	spec, err := change.over(&left)
+	before, todo, err := unfinished(pod, spec)
 	if err != nil {
 		return begin, err
 	}
-	todo := spec
-	todo.ContainerImages = missingImages(pod, spec.ContainerImages)
-	todo.ContainerResources = missingResources(pod, spec.ContainerResources)
+	closes := pods.HasReadinessGate(pod, appsv1beta1.InPlaceUpdateReady) && interrupts(pod, &todo)
 	state := &State{
 		Revision: spec.Revision, UpdateTimestamp: metav1.NewTime(now),
-		LastContainerStatuses: unfinished(pod),
-		UpdateEnvFromMetadata: spec.UpdateEnvFromMetadata,
-		UpdateResources:       resources || len(spec.ContainerResources) > 0,
-		UpdateImages:          len(todo.ContainerImages) > 0,
+		LastContainerStatuses: before.LastContainerStatuses,
+		UpdateEnvFromMetadata: todo.UpdateEnvFromMetadata || before.UpdateEnvFromMetadata,
+		UpdateResources:       len(todo.ContainerResources) > 0 || before.UpdateResources,
 	}
-	if pods.HasReadinessGate(pod, appsv1beta1.InPlaceUpdateReady) && interrupts(pod, &spec) {
+	todo.ContainerImages = missingImages(pod, todo.ContainerImages)
+	todo.ContainerResources = missingResources(pod, todo.ContainerResources)
+	state.UpdateImages = len(todo.ContainerImages) > 0
+	if closes {
 		begin.CloseGate.Conditions = []corev1.PodCondition{{
 			Type: appsv1beta1.InPlaceUpdateReady, Status: corev1.ConditionFalse,
 			Reason: startReason, LastTransitionTime: metav1.NewTime(now),
@@ -76,22 +76,6 @@ func missingImages(pod *corev1.Pod, wanted map[string]string) map[string]string 
 		c := &pod.Spec.Containers[i]
 		if image, ok := wanted[c.Name]; ok && image != c.Image {
 			put(&out, c.Name, image)
-		}
-	}
-	return out
-}
-
-// unfinished returns what an update still under way waits to see change, so that a second update on
-// top does not count it as done. Never nil.
-func unfinished(pod *corev1.Pod) map[string]ContainerStatus {
-	out := map[string]ContainerStatus{}
-	state, err := ReadState(pod)
-	if err != nil || state == nil {
-		return out
-	}
-	for name, last := range state.LastContainerStatuses {
-		if !containerChanged(pod, name, last) {
-			out[name] = last
 		}
 	}
 	return out

@@ -41,14 +41,15 @@ type Spec struct {
 
 // State is the progress of an in-place update. Its JSON is the content of the state annotation.
 type State struct {
-	Revision               string                                 `json:"revision"`
-	UpdateTimestamp        metav1.Time                            `json:"updateTimestamp"`
-	LastContainerStatuses  map[string]ContainerStatus             `json:"lastContainerStatuses"`
-	UpdateEnvFromMetadata  bool                                   `json:"updateEnvFromMetadata,omitempty"`
-	UpdateResources        bool                                   `json:"updateResources,omitempty"`
-	UpdateImages           bool                                   `json:"updateImages,omitempty"`
-	NextContainerImages    map[string]string                      `json:"nextContainerImages,omitempty"`
-	NextContainerRefMeta   map[string]metav1.ObjectMeta           `json:"nextContainerRefMetadata,omitempty"`
+	Revision              string                       `json:"revision"`
+	UpdateTimestamp       metav1.Time                  `json:"updateTimestamp"`
+	LastContainerStatuses map[string]ContainerStatus   `json:"lastContainerStatuses"`
+	UpdateEnvFromMetadata bool                         `json:"updateEnvFromMetadata,omitempty"`
+	UpdateResources       bool                         `json:"updateResources,omitempty"`
+	UpdateImages          bool                         `json:"updateImages,omitempty"`
+	NextContainerImages   map[string]string            `json:"nextContainerImages,omitempty"`
+	NextContainerRefMeta  map[string]metav1.ObjectMeta `json:"nextContainerRefMetadata,omitempty"`
+	// NextContainerResources are there until the update is done: they are written before they are asked for.
 	NextContainerResources map[string]corev1.ResourceRequirements `json:"nextContainerResources,omitempty"`
 	PreCheckBeforeNext     *PreCheck                              `json:"preCheckBeforeNext,omitempty"`
 	ContainerBatchesRecord []Batch                                `json:"containerBatchesRecord,omitempty"`
@@ -73,15 +74,16 @@ type Batch struct {
 	Containers []string    `json:"containers"`
 }
 
-func (s *State) hasNext() bool {
-	return len(s.NextContainerImages)+len(s.NextContainerRefMeta)+len(s.NextContainerResources) > 0
+// hasNext says whether something is left to change on the pod.
+func (s *State) hasNext(pod *corev1.Pod) bool {
+	return len(s.NextContainerImages)+len(s.NextContainerRefMeta)+len(missingResources(pod, s.NextContainerResources)) > 0
 }
 
-// next turns what is left into the Spec of the remaining batches.
-func (s *State) next() Spec {
+// next turns what is left on the pod into the Spec of the remaining batches.
+func (s *State) next(pod *corev1.Pod) Spec {
 	return Spec{
 		Revision: s.Revision, ContainerImages: s.NextContainerImages,
-		ContainerRefMetadata: s.NextContainerRefMeta, ContainerResources: s.NextContainerResources,
+		ContainerRefMetadata: s.NextContainerRefMeta, ContainerResources: missingResources(pod, s.NextContainerResources),
 		UpdateEnvFromMetadata: s.UpdateEnvFromMetadata,
 	}
 }

@@ -98,15 +98,24 @@ func Compute(pods []Pod, b Budget) Diff {
 	if toDelete > 0 || d.ScaleDown > 0 {
 		d.DeleteReadyLimit = max(0, b.MaxUnavailable+len(pods)-b.Replicas-unavailable)
 	}
-	if abs(oldDiff) <= abs(newDiff) {
-		d.UpdateNum = oldDiff
-	} else {
-		d.UpdateNum = -newDiff
-	}
+	d.UpdateNum = toMove(oldDiff, newDiff)
 	if d.UpdateNum != 0 {
 		d.UpdateMaxUnavailable = b.MaxUnavailable + len(pods) - b.Replicas
 	}
 	return d
+}
+
+// toMove is how many pods change sides: as many as one side has too many of and the other too few. Pods that both
+// sides lack, or have too many of, are made or deleted, and nobody moves for them.
+func toMove(oldDiff, newDiff int) int {
+	switch {
+	case oldDiff < 0 && newDiff < 0, oldDiff > 0 && newDiff > 0:
+		return 0
+	case abs(oldDiff) <= abs(newDiff):
+		return oldDiff
+	default:
+		return -newDiff
+	}
 }
 
 // need is how many pods above replicas are wanted, and how many of them at the old revision.

@@ -97,6 +97,8 @@ func TestCompute(t *testing.T) {
 		"two not ready specified too many":           {n(4, 0, 1, 0), nil, "nnnxx", Diff{DeleteReadyLimit: 2}},
 		"partition":                                  {n(5, 3, 1, 0), nil, "ooooo", Diff{UpdateNum: 2, UpdateMaxUnavailable: 1}},
 		"rollback on":                                {n(5, 4, 2, 0), rollback, "nnnno", Diff{UpdateNum: -3, UpdateMaxUnavailable: 2}},
+		"rollback on, both sides lack pods":          {n(6, 5, 2, 0), rollback, "o", Diff{ScaleUp: 5, ScaleUpOld: 4, ScaleUpLimit: 5}},
+		"rollback on, both sides have too many":      {n(2, 1, 2, 0), rollback, "oonn", Diff{ScaleDown: 2, ScaleDownOld: 1, DeleteReadyLimit: 4}},
 		"rollback off":                               {n(5, 4, 2, 0), nil, "nnnno", Diff{}},
 		"surge for a deletion":                       {n(5, 0, 0, 1), same, "nnnnS", Diff{ScaleUp: 1, ScaleUpLimit: 1, UseSurge: 1}},
 		"surge pod not ready":                        {n(5, 0, 0, 1), same, "nnnnSN", Diff{UseSurge: 1}},
