@@ -4,6 +4,7 @@
 package events
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,6 +21,10 @@ const (
 	quiet = 2 * time.Minute
 	// remembered bounds how many events are told apart.
 	remembered = 4096
+	// atOnce is how many events of one reason an object may have at once, and oneMore after what time it may have
+	// another: a workload of a thousand pods need not tell a thousand times that it made one.
+	atOnce  = 25
+	oneMore = 10 * time.Second
 )
 
 // Event is one fact about an object. Type is Normal or Warning; Reason and Action are CamelCase.
@@ -44,7 +49,8 @@ func Warning(regarding client.Object, reason, action, note string) Event {
 
 // Publisher takes events.
 type Publisher interface {
-	// Publish sends the events which were not sent in the last two minutes.
+	// Publish sends the events which were not sent in the last two minutes. Of many with one object and reason it
+	// sends some; the next one that is sent says how many were left out.
 	Publish(list ...Event)
 }
 
@@ -52,34 +58,65 @@ type publisher struct {
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
 	mu       sync.Mutex
-	seen     *lru.Cache
+	// seen has the time of each event by its key, talk a ration by object and reason.
+	seen, talk *lru.Cache
+}
+
+// ration is how much an object may tell for one reason.
+type ration struct {
+	left   float64
+	since  time.Time
+	unsaid int
 }
 
 // New makes a Publisher over a recorder, as a manager's GetEventRecorder returns.
 func New(recorder events.EventRecorder) Publisher { return newAt(recorder, clock.RealClock{}) }
 
 func newAt(recorder events.EventRecorder, c clock.PassiveClock) Publisher {
-	return &publisher{recorder: recorder, clock: c, seen: lru.New(remembered)}
+	return &publisher{recorder: recorder, clock: c, seen: lru.New(remembered), talk: lru.New(remembered)}
 }
 
 type key struct{ uid, kind, reason, note string }
 
 func (p *publisher) Publish(list ...Event) {
 	for _, e := range list {
-		if p.fresh(e) {
-			p.recorder.Eventf(e.Regarding, e.Related, e.Type, e.Reason, e.Action, "%s", e.Note)
+		if note, ok := p.note(e); ok {
+			p.recorder.Eventf(e.Regarding, e.Related, e.Type, e.Reason, e.Action, "%s", note)
 		}
 	}
 }
 
-func (p *publisher) fresh(e Event) bool {
+// note is what to send of an event, if anything.
+func (p *publisher) note(e Event) (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := key{string(e.Regarding.GetUID()), e.Type, e.Reason, e.Note}
 	now := p.clock.Now()
+	k := key{string(e.Regarding.GetUID()), e.Type, e.Reason, e.Note}
 	if at, ok := p.seen.Get(k); ok && now.Sub(at.(time.Time)) < quiet {
-		return false
+		return "", false
 	}
 	p.seen.Add(k, now)
-	return true
+	k.note = ""
+	r := &ration{left: atOnce, since: now}
+	if have, ok := p.talk.Get(k); ok {
+		r = have.(*ration)
+	}
+	p.talk.Add(k, r)
+	return r.spend(e.Note, now)
+}
+
+// spend takes one event from the ration.
+func (r *ration) spend(note string, now time.Time) (string, bool) {
+	r.left = min(r.left+now.Sub(r.since).Seconds()/oneMore.Seconds(), atOnce)
+	r.since = now
+	if r.left < 1 {
+		r.unsaid++
+		return "", false
+	}
+	r.left--
+	if r.unsaid > 0 {
+		note = fmt.Sprintf("%s (and %d more like this one)", note, r.unsaid)
+		r.unsaid = 0
+	}
+	return note, true
 }

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -28,5 +29,28 @@ func TestPublishHoldsBackEqualEvents(t *testing.T) {
 	p.Publish(e)
 	if n := len(rec.Events); n != 3 {
 		t.Fatalf("%d events, want 3", n)
+	}
+}
+
+// A thousand pods are made: the first are told, the next one later tells how many were not.
+func TestPublishRations(t *testing.T) {
+	rec := events.NewFakeRecorder(100)
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	p := newAt(rec, clock)
+	set := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "1"}}
+	for i := range 1000 {
+		p.Publish(Normal(set, "Created", "Create", fmt.Sprint("made ", i)))
+	}
+	p.Publish(Warning(set, "Failed", "Create", "something else"))
+	if n := len(rec.Events); n != atOnce+1 {
+		t.Fatalf("%d events", n)
+	}
+	clock.SetTime(time.Unix(0, 0).Add(oneMore))
+	for range atOnce + 1 {
+		<-rec.Events
+	}
+	p.Publish(Normal(set, "Created", "Create", "made another"), Normal(set, "Created", "Create", "made a last one"))
+	if got := <-rec.Events; len(rec.Events) != 0 || got != "Normal Created made another (and 975 more like this one)" {
+		t.Errorf("%q and %d more", got, len(rec.Events))
 	}
 }
