@@ -25,7 +25,6 @@ func main() {
 
 func run() error {
 	base := bootstrap.NewOptions("flotilla-hub")
-	base.QPS, base.Burst = 1000, 2000 // one change is a write for every member
 	hooks := webhookserver.NewOptions(base.Component, base.Namespace)
 	opts := setup.NewOptions()
 	base.AddFlags(pflag.CommandLine)

@@ -48,7 +48,10 @@ type Options struct {
 	// LeaderElectionID and LeaderElectionNamespace name the Lease that the acting replica holds; empty:
 	// Component and Namespace. Whoever holds it keeps others from acting, another program as well.
 	LeaderElectionID, LeaderElectionNamespace string
-	// QPS and Burst bound the requests a second to the API server.
+	// ProfileAddr is the host:port where net/http/pprof answers; "0" turns it off.
+	ProfileAddr string
+	// QPS and Burst bound the requests a second to the API server. A QPS of 0 leaves that to the API server's
+	// Priority and Fairness, which knows how busy it is.
 	QPS   float32
 	Burst int
 
@@ -60,7 +63,7 @@ type Options struct {
 func NewOptions(component string) *Options {
 	return &Options{
 		Component: component, Namespace: envOr("POD_NAMESPACE", DefaultNamespace),
-		MetricsAddr: ":8080", HealthAddr: ":8000", LeaderElect: true, QPS: 200, Burst: 400,
+		MetricsAddr: ":8080", HealthAddr: ":8000", ProfileAddr: "0", LeaderElect: true,
 		zap: zap.Options{TimeEncoder: zapcore.ISO8601TimeEncoder},
 	}
 }
@@ -74,8 +77,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.LeaderElect, "enable-leader-election", o.LeaderElect, "let only one replica act at a time")
 	fs.StringVar(&o.LeaderElectionID, "leader-election-id", o.LeaderElectionID, "name of the Lease that the acting replica holds; empty: "+o.Component)
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "namespace of that Lease; empty: that of --namespace")
-	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average")
-	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most")
+	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average; 0: as many as it takes")
+	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most, where --rest-config-qps is set")
+	fs.StringVar(&o.ProfileAddr, "pprof-addr", o.ProfileAddr, "address where CPU and memory profiles are served; 0 turns it off")
 	o.gates = features.AddFlag(fs)
 	zapFlags := flag.NewFlagSet("log", flag.ContinueOnError)
 	o.zap.BindFlags(zapFlags)
@@ -113,6 +117,9 @@ func (o *Options) RESTConfig() (*rest.Config, error) {
 func (o *Options) Tune(cfg *rest.Config) {
 	cfg.UserAgent = o.Component
 	cfg.QPS, cfg.Burst = o.QPS, o.Burst
+	if o.QPS <= 0 {
+		cfg.QPS = -1 // for client-go 0 means 5
+	}
 }
 
 // LoadConfig reads a kubeconfig file; an empty path means in-cluster, then $KUBECONFIG.
@@ -150,6 +157,7 @@ func (o *Options) Manager(cfg *rest.Config, scheme *runtime.Scheme, server webho
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
 		HealthProbeBindAddress:        o.HealthAddr,
+		PprofBindAddress:              o.ProfileAddr,
 		WebhookServer:                 server,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
 		Controller:                    config.Controller{MaxConcurrentReconciles: 3, RecoverPanic: ptr.To(true)},
