@@ -39,6 +39,7 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 	if bad != nil {
 		p.plan.Waits = append(p.plan.Waits, podset.Wait{Reason: "InvalidLimit", Message: bad.Error(), Failed: true})
 	}
+	p.thought = p.Clock.Now().Sub(p.began)
 	p.outcome = p.executor.Execute(ctx, p.set, &p.plan, newInstances(p))
 	p.events.Publish(eventsOf(p.stored, &p.plan, &p.outcome)...)
 	out := steps.Outcome{}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -19,6 +20,7 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/steps"
 	"github.com/flotilla-sh/flotilla/spoke/inplace"
 	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
@@ -69,6 +71,7 @@ type Reconciler struct {
 	puller    *prepull.Puller
 	differs   differs
 	pace      *pace
+	pacer     steps.Pacer
 }
 
 // differs compare revisions with and without their claim templates: InPlaceOnly ignores the latter.
@@ -94,11 +97,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	r.init(mgr.GetClient(), mgr.GetAPIReader(), events.New(mgr.GetEventRecorder(controllerName)))
+	wake := ownership.EnqueueController(appsv1beta1.Kind("CloneSet").GroupKind(), func(uid types.UID) time.Duration {
+		return r.pacer.Left(uid, r.Clock.Now())
+	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(controllerName).
 		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(setChanged())).
-		Owns(&corev1.Pod{}, builder.WithPredicates(podChanged())).
-		Owns(&corev1.PersistentVolumeClaim{}, builder.WithPredicates(claimChanged())).
+		Watches(&corev1.Pod{}, wake, builder.WithPredicates(podChanged())).
+		Watches(&corev1.PersistentVolumeClaim{}, wake, builder.WithPredicates(claimChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(r.Workers, 3), ReconciliationTimeout: passTimeout}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
@@ -131,7 +137,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 		r.executor.DropSpares(set)
 		return reconcile.Result{}, nil
 	}
-	p := &pass{Reconciler: r, set: withDefaults(set), stored: set}
+	if left := r.pacer.Left(set.UID, r.Clock.Now()); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	p := &pass{Reconciler: r, set: withDefaults(set), stored: set, began: r.Clock.Now()}
+	defer p.rest()
 	return steps.Run(ctx,
 		steps.Step{Name: "gather", Do: p.gather},
 		steps.Step{Name: "claims", Do: p.tidyClaims},
@@ -142,4 +152,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 		steps.Step{Name: "trim", Do: p.trimPodsToDelete},
 		steps.Step{Name: "history", Do: p.truncate},
 	)
+}
+
+// rest lets the set rest after a pass in proportion to what the pass thought, its requests left out.
+func (p *pass) rest() {
+	now := p.Clock.Now()
+	thought := p.thought
+	if thought == 0 { // it ended before anything was planned
+		thought = now.Sub(p.began)
+	}
+	p.pacer.Rest(p.set.UID, thought, now)
 }

@@ -31,6 +31,10 @@ type pass struct {
 	// set has its defaults filled in, stored is as the API server has it.
 	set, stored *appsv1beta1.CloneSet
 
+	// began is when the pass began, thought how long it took to the plan.
+	began   time.Time
+	thought time.Duration
+
 	now      time.Time
 	selector labels.Selector
 	pods     []*corev1.Pod
