@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/pods"
 	"github.com/flotilla-sh/flotilla/spoke/podset"
 	"github.com/flotilla-sh/flotilla/spoke/revision"
 )
@@ -102,7 +103,9 @@ func (b *instances) Build(c podset.Create) (*corev1.Pod, []*corev1.PersistentVol
 	pod.Labels[appsv1beta1.LifecycleStateKey] = string(appsv1beta1.LifecycleStatePreparingNormal)
 	maps.Copy(pod.Annotations, template.Annotations)
 	pod.Annotations[appsv1beta1.LifecycleTimestampKey] = b.now.UTC().Format(time.RFC3339)
-	addReadinessGate(pod)
+	for _, gate := range []corev1.PodConditionType{appsv1beta1.InPlaceUpdateReady, appsv1beta1.KruisePodReadyConditionType} {
+		addReadinessGate(pod, gate)
+	}
 	mountClaims(pod, b.set, id)
 	missing := slices.DeleteFunc(newClaims(b.set, id), func(c *corev1.PersistentVolumeClaim) bool {
 		return slices.ContainsFunc(b.claims, func(have *corev1.PersistentVolumeClaim) bool { return have.Name == c.Name })
@@ -143,13 +146,12 @@ func (b *instances) Claims(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
 // ReusesClaims implements execute.Builder.
 func (b *instances) ReusesClaims() bool { return b.set.Spec.ScaleStrategy.EnablePVCReuse }
 
-func addReadinessGate(pod *corev1.Pod) {
-	for _, gate := range pod.Spec.ReadinessGates {
-		if gate.ConditionType == appsv1beta1.InPlaceUpdateReady {
-			return
-		}
+// addReadinessGate adds a gate of ours. Admission adds the second one to pods of all our workloads; here it costs
+// nothing, and admission has nothing left to change.
+func addReadinessGate(pod *corev1.Pod, gate corev1.PodConditionType) {
+	if !pods.HasReadinessGate(pod, gate) {
+		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate})
 	}
-	pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: appsv1beta1.InPlaceUpdateReady})
 }
 
 // mountClaims puts the claims' volumes first; they take the place of the template's of the same name.

@@ -76,7 +76,7 @@ func TestBuild(t *testing.T) {
 	}, pod.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if len(pod.Spec.ReadinessGates) != 1 || pod.Spec.ReadinessGates[0].ConditionType != appsv1beta1.InPlaceUpdateReady {
+	if len(pod.Spec.ReadinessGates) != 2 || pod.Spec.ReadinessGates[0].ConditionType != appsv1beta1.InPlaceUpdateReady {
 		t.Errorf("gates %v", pod.Spec.ReadinessGates)
 	}
 	volumes := pod.Spec.Volumes

@@ -40,11 +40,7 @@ func (h *Handler) Handle(ctx context.Context, req admission.Request) admission.R
 	if pod.Namespace == "" {
 		pod.Namespace = req.Namespace
 	}
-	before, err := json.Marshal(pod)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	changed := false
+	before, changed := pod.DeepCopy(), false
 	for _, m := range h.Mutators {
 		did, err := run(ctx, m, pod)
 		if err != nil {
@@ -55,11 +51,19 @@ func (h *Handler) Handle(ctx context.Context, req admission.Request) admission.R
 	if !changed {
 		return admission.Allowed("")
 	}
-	after, err := json.Marshal(pod)
+	return patch(before, pod)
+}
+
+func patch(before, after *corev1.Pod) admission.Response {
+	old, err := json.Marshal(before)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	return admission.PatchResponseFromRaw(before, after)
+	changed, err := json.Marshal(after)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.PatchResponseFromRaw(old, changed)
 }
 
 func run(ctx context.Context, m Mutator, pod *corev1.Pod) (changed bool, err error) {
