@@ -139,8 +139,6 @@ var _ = Describe("a CloneSet", func() {
 		const n = 150
 		set := newSet(ns, n, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
 		set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromString("25%"))
-		// As the webhook adds it.
-		set.Spec.Template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: appsv1beta1.KruisePodReadyConditionType}}
 		start := time.Now()
 		Expect(admin.Create(ctx, set)).To(Succeed())
 		Eventually(status(ctx, set), 2*time.Minute).Should(haveCounts(n, n, n))
@@ -162,10 +160,12 @@ var _ = Describe("a CloneSet", func() {
 		Expect(admin.Create(ctx, set)).To(Succeed())
 		Eventually(status(ctx, set)).Should(haveCounts(4, 4, 4))
 		before := listPods(ctx, ns)
+		start := time.Now()
 		edit(ctx, set, func(s *appsv1beta1.CloneSet) {
 			s.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
 		})
 		Eventually(status(ctx, set)).Should(haveCounts(4, 4, 4))
+		Expect(podWrites(start)).To(HaveLen(12), "deletion, creation, gate up per pod")
 		for _, uid := range uids(before) {
 			Expect(uids(listPods(ctx, ns))).NotTo(ContainElement(uid))
 		}

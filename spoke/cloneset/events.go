@@ -17,7 +17,11 @@ import (
 func eventsOf(set *appsv1beta1.CloneSet, plan *podset.Plan, outcome *execute.Outcome) []events.Event {
 	var out []events.Event
 	for i := range outcome.Facts {
-		if e, ok := eventOf(set, &outcome.Facts[i]); ok {
+		f := &outcome.Facts[i]
+		if f.ForUpdate && f.Err == nil {
+			out = append(out, recreated(set, "delete pod "+f.Pod.Name+" for recreation", f.Reason))
+		}
+		if e, ok := eventOf(set, f); ok {
 			out = append(out, e)
 		}
 	}
@@ -53,13 +57,16 @@ func changeEvent(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool
 		return events.Normal(set, "SuccessfulUpdatePodInPlace", "UpdateInPlace",
 			fmt.Sprintf("successfully update pod %s in-place(revision %s)", f.Pod.Name, f.Change.Revision)), true
 	case podset.MarkForRecreate:
-		return events.Normal(set, "SuccessfulUpdatePodReCreate", "Recreate",
-			fmt.Sprintf("successfully mark pod %s for recreation: %s", f.Pod.Name, f.Reason)), true
+		return recreated(set, "mark pod "+f.Pod.Name+" for recreation", f.Reason), true
 	case podset.PrepareUpdate, podset.PrepareDelete, podset.Refresh, podset.Revive:
 		return events.Event{}, false
 	default:
 		return events.Event{}, false
 	}
+}
+
+func recreated(set *appsv1beta1.CloneSet, what, why string) events.Event {
+	return events.Normal(set, "SuccessfulUpdatePodReCreate", "Recreate", fmt.Sprintf("successfully %s: %s", what, why))
 }
 
 func failureOf(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) {
@@ -70,6 +77,8 @@ func failureOf(set *appsv1beta1.CloneSet, f *execute.Fact) (events.Event, bool) 
 	switch {
 	case f.Kind == execute.Created:
 		reason, action = "FailedCreate", "Create"
+	case f.ForUpdate:
+		reason, action = "FailedUpdatePodReCreate", "Recreate"
 	case f.Kind == execute.Deleted, f.Kind == execute.ClaimFailed:
 		reason, action = "FailedDelete", "Delete"
 	case f.Change.Kind == podset.UpdateInPlace:

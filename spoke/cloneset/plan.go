@@ -57,6 +57,7 @@ func rulesOf(set *appsv1beta1.CloneSet, now situation, o *Options, d differs) (p
 	rolling := set.Spec.UpdateStrategy.RollingUpdate
 	members.Ordering = rollout.Ordering{Priority: rolling.PriorityStrategy, Scatter: rolling.ScatterStrategy}
 	rules.Update = updateRules(rolling, d)
+	rules.Update.ReplaceFirst = budget.MaxSurge > 0
 	return rules, err
 }
 

@@ -134,7 +134,23 @@ func TestPlan(t *testing.T) {
 		"at rest":                            {newScene(rollout.Budget{Replicas: 1}).add("a", 2), nil},
 		"creation at the old revision first": {newScene(rollout.Budget{Replicas: 3, Partition: 1}), []string{"create w-1", "create w-2", "create w-2"}},
 		"in place":                           {two(rollout.Budget{Replicas: 2, MaxUnavailable: 1}), []string{"update a"}},
-		"terminating pods do not count":      {newScene(rollout.Budget{Replicas: 2}).add("a", 2).add("b", 2, terminating), []string{"create w-2"}},
+		"recreate: the pod goes at once": {func() *scene {
+			s := two(rollout.Budget{Replicas: 2, MaxUnavailable: 1})
+			s.rules.Update.Policy = Recreate
+			return s
+		}(), []string{"delete a"}},
+		"recreate: its replacement comes first": {func() *scene {
+			s := two(rollout.Budget{Replicas: 2, MaxSurge: 1, MaxUnavailable: 1}).add("c", 2)
+			s.rules.Update.Policy, s.rules.Update.ReplaceFirst = Recreate, true
+			return s
+		}(), []string{"recreate a"}},
+		"recreate: a hook holds the pod": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1}).add("a", 1, labelled("hold"))
+			s.rules.Update.Policy = Recreate
+			s.rules.Lifecycle = &appsv1beta1.Lifecycle{PreDelete: &appsv1beta1.LifecycleHook{LabelsHandler: map[string]string{"hold": "1"}}}
+			return s
+		}(), []string{"recreate a"}},
+		"terminating pods do not count": {newScene(rollout.Budget{Replicas: 2}).add("a", 2).add("b", 2, terminating), []string{"create w-2"}},
 
 		"paused: gates open all the same (CS-08)": {func() *scene {
 			s := two(rollout.Budget{Replicas: 3, MaxUnavailable: 1}).add("c", 2, noGate)

@@ -65,6 +65,8 @@ type UpdateRules struct {
 	Hold *Wait
 	// OnDelete says that pods are never updated, only replaced when somebody deletes them.
 	OnDelete bool
+	// ReplaceFirst says that a pod to recreate stays until its replacement runs, as far as the surge lets it.
+	ReplaceFirst bool
 	// GraceSeconds between closing a pod's gate and changing its containers.
 	GraceSeconds int32
 	// Differ compares revisions; nil means that nothing is possible in place.
@@ -147,7 +149,9 @@ type Create struct {
 type Delete struct {
 	Pod        *corev1.Pod
 	KeepClaims bool
-	Reason     string
+	// ForUpdate says that its replacement will be of another revision.
+	ForUpdate bool
+	Reason    string
 }
 
 // ChangeKind says what a change is for.

@@ -34,11 +34,23 @@ func (p *planner) update(selection Selection) {
 		case p.Rules.Update.Policy == InPlaceOnly:
 			p.waits.add(Wait{Reason: WaitInPlaceImpossible, Message: "policy InPlaceOnly, but " + verdict.Because, Pods: []string{pod.Name}, Failed: true})
 		default:
-			var patch podpatch.Patch
-			patch.Label(appsv1beta1.SpecifiedDeleteKey, "true")
-			p.change(MarkForRecreate, pod.Pod, patch, cmp.Or(verdict.Because, "policy ReCreate"))
+			p.recreate(pod.Pod, cmp.Or(verdict.Because, "policy ReCreate"))
 		}
 	}
+}
+
+// recreate has a pod replaced. Where the replacement comes first, or a hook holds the pod, it is marked as one to be
+// deleted, and scaling does the rest; else it can go at once, which saves a write.
+func (p *planner) recreate(pod *corev1.Pod, reason string) {
+	step := lifecycle.Next(lifecycle.Delete, lifecycle.Observed{Pod: pod, Hooks: p.Rules.Lifecycle})
+	if !p.Rules.Update.ReplaceFirst && step.Action == lifecycle.Remove {
+		p.touched[pod.Name] = true
+		p.plan.Delete = append(p.plan.Delete, Delete{Pod: pod, ForUpdate: true, Reason: reason})
+		return
+	}
+	var patch podpatch.Patch
+	patch.Label(appsv1beta1.SpecifiedDeleteKey, "true")
+	p.change(MarkForRecreate, pod, patch, reason)
 }
 
 func (p *planner) verdict(pod *corev1.Pod, selection Selection) inplace.Verdict {

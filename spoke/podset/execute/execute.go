@@ -55,6 +55,8 @@ type Fact struct {
 	Pod *corev1.Pod
 	// Change that was made, for Changed.
 	Change *podset.Change
+	// ForUpdate says of a deletion that the replacement will be of another revision.
+	ForUpdate bool
 	// Reason of the plan.
 	Reason string
 	// Err is nil when it worked.
@@ -253,10 +255,10 @@ func (e *Executor) delete(ctx context.Context, owner client.Object, d *podset.De
 	}
 	err := e.Client.Delete(ctx, d.Pod, client.Preconditions{UID: &d.Pod.UID}, client.DisableReadYourWritesConsistency)
 	if err != nil {
-		return []Fact{{Kind: Deleted, Pod: d.Pod, Reason: d.Reason, Err: fmt.Errorf("delete pod %s: %w", d.Pod.Name, err)}}
+		return []Fact{{Kind: Deleted, Pod: d.Pod, ForUpdate: d.ForUpdate, Reason: d.Reason, Err: fmt.Errorf("delete pod %s: %w", d.Pod.Name, err)}}
 	}
 	e.Expectations.Deleted(owner.GetUID(), d.Pod, e.Now())
-	facts := []Fact{{Kind: Deleted, Pod: d.Pod, Reason: d.Reason}}
+	facts := []Fact{{Kind: Deleted, Pod: d.Pod, ForUpdate: d.ForUpdate, Reason: d.Reason}}
 	for _, claim := range claims {
 		if err := e.DeleteClaim(ctx, owner, claim); err != nil {
 			facts = append(facts, Fact{Kind: ClaimFailed, Pod: d.Pod, Err: err})
