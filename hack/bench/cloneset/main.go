@@ -20,7 +20,7 @@ import (
 // options are what is measured.
 type options struct {
 	pods, rest, nodes int
-	out               string
+	out, only         string
 	keep              bool
 }
 
@@ -30,6 +30,7 @@ func main() {
 	pflag.IntVar(&o.rest, "rest", o.rest, "pods of the CloneSet that is watched at rest; 0 leaves it out")
 	pflag.IntVar(&o.nodes, "nodes", o.nodes, "simulated nodes")
 	pflag.StringVar(&o.out, "out", o.out, "file for the figures as JSON")
+	pflag.StringVar(&o.only, "only", o.only, "measure only contenders whose names contain this")
 	pflag.BoolVar(&o.keep, "keep", o.keep, "leave the cluster up")
 	pflag.Parse()
 	ctrl.SetLogger(logr.Discard())

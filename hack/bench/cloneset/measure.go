@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,10 @@ import (
 const (
 	// patience bounds one piece of work.
 	patience = 10 * time.Minute
+	// apiServer is the process that all contenders write to.
+	apiServer = "member-1-kube-apiserver"
+	// bareGated is the contender that the others are compared with.
+	bareGated = "bare client"
 	// watched is for how long a workload is watched at rest.
 	watched = 30 * time.Second
 )
@@ -34,7 +39,11 @@ type row struct {
 	Writes     int     `json:"writes"`
 	PodWrites  float64 `json:"podWritesPerPod"`
 	CPUSeconds float64 `json:"cpuSeconds"`
+	// ServerCPU is what the member's API server used meanwhile, for everybody.
+	ServerCPU  float64 `json:"apiServerCPUSeconds"`
 	HighestRSS float64 `json:"highestRSSMiB"`
+	// Grown is by how much that is more than before the first workload, for each pod.
+	Grown float64 `json:"grownKiBPerPod"`
 }
 
 type bench struct {
@@ -42,6 +51,8 @@ type bench struct {
 	fleet  *harness.Fleet
 	member *harness.Cluster
 	plain  client.Client
+	// idle is the memory of our program, in MiB, before there is anything to do.
+	idle float64
 }
 
 func newBench(fleet *harness.Fleet, o options) (*bench, error) {
@@ -53,17 +64,21 @@ func newBench(fleet *harness.Fleet, o options) (*bench, error) {
 
 // measure lets the contenders work one after the other.
 func (b *bench) measure(ctx context.Context) ([]row, error) {
+	inPlace, recreate := appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType, appsv1beta1.RecreatePodUpdateStrategyType
+	p, err := b.program((&cloneSet{}).process())
+	if err != nil {
+		return nil, err
+	}
+	_, b.idle = p.since()
 	var rows []row
-	for i, make := range []func(ns string) contender{
-		func(ns string) contender { return &bare{Client: b.plain, namespace: ns, ready: b.readyIn(ns)} },
-		func(ns string) contender { return &deployment{b.member, ns} },
-		func(ns string) contender {
-			return &cloneSet{b.member, ns, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType}
-		},
-		func(ns string) contender { return &cloneSet{b.member, ns, appsv1beta1.RecreatePodUpdateStrategyType} },
+	for i, contender := range []func(ns string, w *watch) contender{
+		func(ns string, w *watch) contender { return newBare(b.plain, ns, false, w) },
+		func(ns string, w *watch) contender { return newBare(b.plain, ns, true, w) },
+		func(ns string, _ *watch) contender { return &deployment{b.member, ns} },
+		func(ns string, _ *watch) contender { return &cloneSet{b.member, ns, inPlace} },
+		func(ns string, _ *watch) contender { return &cloneSet{b.member, ns, recreate} },
 	} {
-		ns := fmt.Sprintf("bench-%d", i)
-		more, err := b.compete(ctx, ns, make(ns))
+		more, err := b.compete(ctx, fmt.Sprintf("bench-%d", i), contender)
 		rows = append(rows, more...)
 		if err != nil {
 			return rows, err
@@ -77,19 +92,41 @@ func (b *bench) measure(ctx context.Context) ([]row, error) {
 }
 
 // compete measures one contender in a namespace of its own.
-func (b *bench) compete(ctx context.Context, ns string, c contender) ([]row, error) {
-	if err := b.member.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
-		return nil, err
-	}
-	created, err := b.timed(ctx, ns, c, task{fmt.Sprintf("0 to %d pods", b.pods), "web:1", func() error { return c.scale(ctx, b.pods) }})
+func (b *bench) compete(ctx context.Context, ns string, contender func(string, *watch) contender) ([]row, error) {
+	f, stop, err := b.open(ctx, ns)
 	if err != nil {
 		return nil, err
 	}
-	updated, err := b.timed(ctx, ns, c, task{"new image", "web:2", func() error { return c.update(ctx, "web:2") }})
+	defer stop()
+	c := contender(ns, f.watch)
+	if !strings.Contains(c.name(), b.only) {
+		return nil, b.clear(ctx, ns)
+	}
+	created, err := b.timed(ctx, f, c, task{fmt.Sprintf("0 to %d pods", b.pods), "web:1", func() error { return c.scale(ctx, b.pods) }})
+	if err != nil {
+		return nil, err
+	}
+	updated, err := b.timed(ctx, f, c, task{"new image", "web:2", func() error { return c.update(ctx, "web:2") }})
 	if err != nil {
 		return []row{created}, err
 	}
 	return []row{created, updated}, b.clear(ctx, ns)
+}
+
+// field is where one contender works.
+type field struct {
+	namespace string
+	watch     *watch
+}
+
+// open makes a namespace and follows its pods until it is told to stop.
+func (b *bench) open(ctx context.Context, ns string) (field, func(), error) {
+	if err := b.member.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
+		return field{}, nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	w, err := follow(ctx, b.member.Config, ns)
+	return field{ns, w}, stop, err
 }
 
 // task is a piece of work, done when all pods run the image and are ready.
@@ -99,9 +136,13 @@ type task struct {
 }
 
 // timed does a piece of work and waits for its end.
-func (b *bench) timed(ctx context.Context, ns string, c contender, t task) (row, error) {
+func (b *bench) timed(ctx context.Context, f field, c contender, t task) (row, error) {
 	say("%s: %s", c.name(), t.work)
 	p, err := b.program(c.process())
+	if err != nil {
+		return row{}, err
+	}
+	server, err := b.program(apiServer)
 	if err != nil {
 		return row{}, err
 	}
@@ -109,12 +150,13 @@ func (b *bench) timed(ctx context.Context, ns string, c contender, t task) (row,
 	if err := t.do(); err != nil {
 		return row{}, fmt.Errorf("%s: %s: %w", c.name(), t.work, err)
 	}
-	if err := b.readyIn(ns)(ctx, t.image, b.pods); err != nil {
+	if err := f.ready(ctx, t.image, b.pods); err != nil {
 		return row{}, fmt.Errorf("%s: %s: %w", c.name(), t.work, err)
 	}
 	out := row{Work: t.work, By: c.name(), Pods: b.pods, Seconds: time.Since(began).Seconds()}
 	out.CPUSeconds, out.HighestRSS = p.since()
-	return out, b.count(&out, ns, c, began)
+	out.ServerCPU, _ = server.since()
+	return out, b.count(&out, f.namespace, c, began)
 }
 
 // count counts the writes in a namespace since a moment.
@@ -134,33 +176,30 @@ func (b *bench) count(out *row, ns string, c contender, since time.Time) error {
 	return err
 }
 
-// readyIn waits until at least so many pods of a namespace run an image and are ready.
-func (b *bench) readyIn(ns string) func(ctx context.Context, image string, least int) error {
-	return func(ctx context.Context, image string, least int) error {
-		last := 0
-		err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-			pods, err := b.member.Pods(ctx, ns, "web")
-			last = harness.CountReady(pods, image)
-			return last >= least, err
-		})
-		if err != nil {
-			return fmt.Errorf("%d of %d pods are ready at %s: %w", last, least, image, err)
-		}
-		return nil
+// ready waits until so many pods run an image and are ready.
+func (f field) ready(ctx context.Context, image string, pods int) error {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return f.watch.ready(image) >= pods, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%d of %d pods are ready at %s: %w", f.watch.ready(image), pods, image, err)
 	}
+	return nil
 }
 
 // restOf looks at a big CloneSet that has nothing to do.
 func (b *bench) restOf(ctx context.Context, ns string) ([]row, error) {
-	if err := b.member.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
+	f, stop, err := b.open(ctx, ns)
+	if err != nil {
 		return nil, err
 	}
+	defer stop()
 	c := &cloneSet{b.member, ns, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType}
 	say("%s: %d pods at rest", c.name(), b.rest)
 	if err := c.scale(ctx, b.rest); err != nil {
 		return nil, err
 	}
-	if err := b.readyIn(ns)(ctx, "web:1", b.rest); err != nil {
+	if err := f.ready(ctx, "web:1", b.rest); err != nil {
 		return nil, err
 	}
 	select { // the last counters of its status come a little later
@@ -180,6 +219,7 @@ func (b *bench) restOf(ctx context.Context, ns string) ([]row, error) {
 	}
 	out := row{Work: "at rest", By: c.name(), Pods: b.rest, Seconds: time.Since(began).Seconds()}
 	out.CPUSeconds, out.HighestRSS = p.since()
+	out.Grown = (out.HighestRSS - b.idle) * 1024 / float64(b.rest)
 	if err := b.count(&out, ns, c, began); err != nil {
 		return nil, err
 	}

@@ -16,18 +16,18 @@ func show(o options, rows []row) {
 	fmt.Printf("\n%d simulated nodes, %s unavailable at most\n\n", o.nodes, atOnce)
 	floor := map[string]float64{}
 	for _, r := range rows {
-		if r.By == (&bare{}).name() {
+		if r.By == bareGated {
 			floor[r.Work] = r.Seconds
 		}
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "work\tby\tpods\tseconds\tx bare\twrites\tpod writes a pod\tCPU s\thighest MiB\t")
+	fmt.Fprintln(w, "work\tby\tpods\tseconds\tx bare\twrites\tpod writes a pod\tCPU s\thighest MiB\tAPI server CPU s\tKiB a pod\t")
 	for _, r := range rows {
 		ratio := "-"
 		if floor[r.Work] > 0 {
 			ratio = fmt.Sprintf("%.2f", r.Seconds/floor[r.Work])
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%s\t%d\t%.2f\t%.1f\t%.0f\t\n", r.Work, r.By, r.Pods, r.Seconds, ratio, r.Writes, r.PodWrites, r.CPUSeconds, r.HighestRSS)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\t%s\t%d\t%.2f\t%.1f\t%.0f\t%.1f\t%.1f\t\n", r.Work, r.By, r.Pods, r.Seconds, ratio, r.Writes, r.PodWrites, r.CPUSeconds, r.HighestRSS, r.ServerCPU, r.Grown)
 	}
 	_ = w.Flush() // to a terminal
 }
