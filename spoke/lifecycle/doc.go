@@ -9,26 +9,39 @@
 //
 //	from                        wish    when                                     to               does
 //	(new)                       create  –                                        PreparingNormal
+//	"", Normal                  keep    –                                        (stays)
 //	PreparingNormal             keep    no preNormal hook and scheduled          Normal
+//	                                    (or NormalAtOnce)
 //	PreparingNormal             keep    preNormal complete                       Normal
+//	PreparingNormal             keep    else                                     (stays)          waits for the hook
 //	"", PreparingNormal, Normal update  inPlaceUpdate held                       PreparingUpdate
 //	"", PreparingNormal, Normal update  inPlaceUpdate not held                   Updating         start
-//	PreparingUpdate             update  inPlaceUpdate held                       (waits)
+//	PreparingUpdate             update  inPlaceUpdate held                       (stays)          waits
 //	PreparingUpdate             update  inPlaceUpdate not held                   Updating         start
-//	PreparingUpdate             keep    at the wanted revision, hook complete    Normal
+//	PreparingUpdate             keep    at the wanted revision, or its update    Normal
+//	                                    is not wanted any more; hook complete
 //	                                    or no lifecycle
-//	PreparingUpdate             keep    at the wanted revision, else             Updated
-//	PreparingUpdate             keep    its update is not wanted any more        as the two above
+//	PreparingUpdate             keep    the same, else                           Updated
+//	PreparingUpdate             keep    its update is still wanted               (stays)
 //	Updating                    update  –                                        Updating         start
 //	Updating                    keep    done, hook complete or no lifecycle      Normal
 //	Updating                    keep    done, else                               Updated
+//	Updating                    keep    not done                                 (stays)
 //	Updated                     keep    no hook, or hook complete                Normal
+//	Updated                     keep    else                                     (stays)          waits
 //	Updated                     update  hook exists                              PreparingUpdate  puts the hook back
-//	Updated                     update  no hook                                  (waits for keep)
-//	any                         delete  preDelete held                           PreparingDelete
+//	Updated                     update  no hook                                  (stays)          waits for keep
+//	PreparingDelete             keep    –                                        (stays)
+//	PreparingDelete, unknown    update  –                                        (stays)          refused
+//	any but PreparingDelete     delete  preDelete held                           PreparingDelete
+//	PreparingDelete             delete  preDelete held                           (stays)          waits
 //	any                         delete  preDelete not held                       –                delete
 //	PreparingDelete             revive  –                                        PreparingNormal
-//	PreparingDelete             update  –                                        (refused)
+//	any other                   revive  –                                        (stays)
+//	unknown                     keep    –                                        (stays)
+//
+// Going back is a change of mind at any of these: a pod in PreparingUpdate is at the wanted revision again and leaves
+// without a restart; one in Updating gets the wanted revision on top; one in Updated goes through PreparingUpdate anew.
 //
 // Entering PreparingDelete with markPodNotReady takes the readiness key preDeleteHook, entering
 // PreparingUpdate takes preUpdateHook; Updated and Normal give preUpdateHook back, and

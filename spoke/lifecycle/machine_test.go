@@ -155,6 +155,83 @@ func TestEveryEdge(t *testing.T) {
 	}
 }
 
+// From any state a pod can be wanted gone, and one that is not waiting for its deletion has nothing to come back from.
+func TestFromAnyState(t *testing.T) {
+	del := only(func(l *appsv1beta1.Lifecycle) { l.PreDelete = hook() })
+	for _, from := range []State{none, pn, no, pu, ug, ud, pd, "Odd"} {
+		if got := Next(Delete, Observed{Pod: pod(from, "none"), Hooks: del}); got.To != from || got.Action != Remove {
+			t.Errorf("%q, delete, not held: %+v", from, got)
+		}
+		held := Next(Delete, Observed{Pod: pod(from, "some"), Hooks: del})
+		if waits := held.Action == Wait; held.To != pd || waits != (from == pd) || held.Reason != "preDelete hook held by label a=1" {
+			t.Errorf("%q, delete, held: %+v", from, held)
+		}
+		back := Next(Revive, Observed{Pod: pod(from, "all"), Hooks: del})
+		if want := map[bool]State{true: pn, false: from}[from == pd]; back.To != want || back.Action != Nothing {
+			t.Errorf("%q, revive: %+v", from, back)
+		}
+	}
+}
+
+// There are no other edges than those of the table, whatever the hooks, the pod and the workload say.
+func TestNoOtherEdges(t *testing.T) {
+	type edge struct {
+		from State
+		wish Wish
+		to   State
+	}
+	allowed := map[edge]bool{}
+	for _, e := range []edge{
+		{pn, Keep, no}, {pu, Keep, no}, {pu, Keep, ud}, {ug, Keep, no}, {ug, Keep, ud}, {ud, Keep, no},
+		{none, Update, pu}, {pn, Update, pu}, {no, Update, pu}, {none, Update, ug}, {pn, Update, ug}, {no, Update, ug},
+		{pu, Update, ug}, {ud, Update, pu}, {pd, Revive, pn},
+	} {
+		allowed[e] = false
+	}
+	states := []State{none, pn, no, pu, ug, ud, pd, "Odd"}
+	for _, from := range states {
+		if from != pd {
+			allowed[edge{from, Delete, pd}] = false
+		}
+		for _, wish := range []Wish{Keep, Update, Delete, Revive} {
+			everything(func(o Observed, hooks *appsv1beta1.Lifecycle, carries string) {
+				o.Pod, o.Hooks = pod(from, carries), hooks
+				if !o.NormalAtOnce {
+					o.Pod.Spec.NodeName = ""
+				}
+				step := Next(wish, o)
+				e := edge{from, wish, step.To}
+				if _, ok := allowed[e]; step.To != from && !ok {
+					t.Fatalf("%q, wish %d, to %q: %+v", from, wish, step.To, o)
+				}
+				allowed[e] = true
+				if again := Next(wish, o); again != step {
+					t.Fatalf("not the same again: %+v, %+v", step, again)
+				}
+			})
+		}
+	}
+	for e, seen := range allowed {
+		if !seen {
+			t.Errorf("%q, wish %d, to %q is in the table and never happens", e.from, e.wish, e.to)
+		}
+	}
+}
+
+// everything calls do with all combinations of what the machine looks at.
+func everything(do func(o Observed, hooks *appsv1beta1.Lifecycle, carries string)) {
+	hooks := []*appsv1beta1.LifecycleHook{nil, {}, hook()}
+	for bits := range 16 {
+		o := Observed{AtTarget: bits&1 > 0, Unwanted: bits&2 > 0, UpdateDone: bits&4 > 0, NormalAtOnce: bits&8 > 0}
+		for _, carries := range []string{"none", "some", "all", "other value"} {
+			do(o, nil, carries)
+			for i := range 27 {
+				do(o, &appsv1beta1.Lifecycle{PreNormal: hooks[i%3], InPlaceUpdate: hooks[i/3%3], PreDelete: hooks[i/9]}, carries)
+			}
+		}
+	}
+}
+
 func TestRestoredHook(t *testing.T) {
 	o := Observed{Pod: pod(ud, "none"), Hooks: only(func(l *appsv1beta1.Lifecycle) { l.InPlaceUpdate = hook() })}
 	patch := Patch(o, Next(Update, o), now)
