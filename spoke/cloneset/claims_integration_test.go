@@ -203,3 +203,68 @@ var _ = Describe("claims of a CloneSet", func() {
 		Expect(podIDs()).To(ContainElements(before))
 	})
 })
+
+var _ = Describe("another claim template", func() {
+	var (
+		ctx context.Context
+		ns  string
+	)
+	BeforeEach(func() {
+		ctx = context.Background()
+		ns = newNamespace(ctx)
+		run := startSpoke(Options{RecreateOnClaimChange: true})
+		DeferCleanup(func() { run.stop() })
+	})
+	sizes := func() []string {
+		var list corev1.PersistentVolumeClaimList
+		Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+		var out []string
+		for i := range list.Items {
+			if list.Items[i].DeletionTimestamp == nil {
+				out = append(out, list.Items[i].Spec.Resources.Requests.Storage().String())
+			}
+		}
+		return out
+	}
+	grow := func(s *appsv1beta1.CloneSet) {
+		s.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+	}
+
+	It("alone touches nothing; with a new image it forces recreation of pods and claims", func() {
+		set := withClaims(newSet(ns, 2, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType))
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		before, history, start := uids(listPods(ctx, ns)), historyOf(ctx, ns)(), time.Now()
+		edit(ctx, set, grow)
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		Expect(podWrites(start)).To(BeEmpty())
+		Expect(historyOf(ctx, ns)()).To(Equal(history), "no new revision")
+
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Spec.Containers[0].Image = "web:2" })
+		Eventually(status(ctx, set)).Should(SatisfyAll(haveCounts(2, 2, 2), HaveField("UpdateRevision", Not(BeElementOf(keysOf(history))))))
+		for _, uid := range before {
+			Expect(uids(listPods(ctx, ns))).NotTo(ContainElement(uid))
+		}
+		Eventually(sizes).Should(HaveExactElements("2Gi", "2Gi"))
+	})
+
+	It("is not looked at where pods are only ever updated in place", func() {
+		set := withClaims(newSet(ns, 2, appsv1beta1.InPlaceOnlyPodUpdateStrategyType))
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		before := uids(listPods(ctx, ns))
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { grow(s); s.Spec.Template.Spec.Containers[0].Image = "web:2" })
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		Eventually(func() map[string]int { return images(listPods(ctx, ns)) }).Should(Equal(map[string]int{"web:2": 2}))
+		Expect(uids(listPods(ctx, ns))).To(ConsistOf(before))
+		Expect(sizes()).To(HaveExactElements("1Gi", "1Gi"))
+	})
+})
+
+func keysOf(m map[string]int64) []any {
+	var out []any
+	for key := range m {
+		out = append(out, key)
+	}
+	return out
+}

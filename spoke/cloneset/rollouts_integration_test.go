@@ -14,11 +14,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -126,6 +128,21 @@ var _ = Describe("rollouts by API alone", func() {
 			Expect(historyOf(ctx, ns)()).To(SatisfyAll(HaveLen(2), HaveKeyWithValue(old, BeNumerically("==", 3))))
 		})
 	}
+
+	It("wake up by themselves when minReadySeconds have passed, one pod after the other (CS-31)", func() {
+		set := newSet(ns, 2, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+		one := intstr.FromInt32(1)
+		set.Spec.MinReadySeconds, set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = 2, &one
+		Expect(admin.Create(ctx, set)).To(Succeed())
+		Eventually(status(ctx, set)).Should(HaveField("Conditions", ContainElement(SatisfyAll(
+			HaveField("Reason", "MinReadySeconds"), HaveField("Message", MatchRegexp(`web-\w+.*until \d{4}-`))))))
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		edit(ctx, set, func(s *appsv1beta1.CloneSet) { s.Spec.Template.Spec.Containers[0].Image = "web:2" })
+		start := time.Now()
+		Eventually(status(ctx, set)).Should(haveCounts(2, 2, 2))
+		Expect(time.Since(start)).To(BeNumerically(">=", 3*time.Second), "two pods, 2 s each, by times in whole seconds")
+		Expect(status(ctx, set)().Conditions).To(BeEmpty())
+	})
 
 	It("exceed their deadline and say so until they are through", func() {
 		set := newSet(ns, 2, appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)

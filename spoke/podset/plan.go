@@ -23,6 +23,8 @@ type planner struct {
 	plan    Plan
 	touched map[string]bool
 	waits   waits
+	// unplaced and unready are pods without a node, and without readiness, with nothing more to say of them.
+	unplaced, unready []string
 }
 
 // Make plans one pass.
@@ -44,6 +46,7 @@ func Make(s *Snapshot, r *Rules) Plan {
 	if soonest > 0 {
 		p.waitForMinReady(soonest)
 	}
+	p.waitForPods()
 	p.plan.Waits = p.waits.sorted()
 	return p.plan
 }

@@ -132,25 +132,40 @@ func (p *planner) waitForMinReady(soonest time.Duration) {
 	p.waits.add(w)
 }
 
+const unplacedMessage = "the scheduler has not placed these pods yet"
+
 // waitForNode tells of a pod that the scheduler has not placed. Its own words are left to the pod: they
 // change with every node.
 func (p *planner) waitForNode(pod *corev1.Pod) {
-	why := "the scheduler has not placed these pods yet"
-	if c := pods.Condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse && c.Reason != "" {
-		why += " (" + c.Reason + ")"
+	c := pods.Condition(pod, corev1.PodScheduled)
+	if c == nil || c.Status != corev1.ConditionFalse || c.Reason == "" {
+		p.unplaced = append(p.unplaced, pod.Name)
+		return
 	}
-	p.waits.add(Wait{Reason: WaitScheduling, Message: why, Pods: []string{pod.Name}})
+	p.waits.add(Wait{Reason: WaitScheduling, Message: unplacedMessage + " (" + c.Reason + ")", Pods: []string{pod.Name}})
 }
 
 // waitForReadiness tells of a pod that runs and is not ready, and which readiness gates keep it from that.
 func (p *planner) waitForReadiness(pod *corev1.Pod) {
-	why := "pods are not ready"
+	closed := ""
 	if c := pods.Condition(pod, corev1.ContainersReady); c != nil && c.Status == corev1.ConditionTrue {
-		if closed := closedGates(pod); closed != "" {
-			why = "pods are not ready though their containers are: readiness gate " + closed
-		}
+		closed = closedGates(pod)
 	}
-	p.waits.add(Wait{Reason: WaitReadiness, Message: why, Pods: []string{pod.Name}})
+	if closed == "" {
+		p.unready = append(p.unready, pod.Name)
+		return
+	}
+	p.waits.add(Wait{Reason: WaitReadiness, Message: "pods are not ready though their containers are: readiness gate " + closed, Pods: []string{pod.Name}})
+}
+
+// waitForPods tells of the pods that share the commonest waits, which may be all there are.
+func (p *planner) waitForPods() {
+	if len(p.unplaced) > 0 {
+		p.waits.add(Wait{Reason: WaitScheduling, Message: unplacedMessage, Pods: p.unplaced})
+	}
+	if len(p.unready) > 0 {
+		p.waits.add(Wait{Reason: WaitReadiness, Message: "pods are not ready", Pods: p.unready})
+	}
 }
 
 // closedGates are the readiness gates of others than us whose conditions are not True.
