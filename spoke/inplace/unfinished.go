@@ -21,16 +21,19 @@ func unfinished(pod *corev1.Pod, spec *Spec) (before State, todo Spec, err error
 	before.LastContainerStatuses = map[string]ContainerStatus{}
 	todo = *spec
 	state, err := ReadState(pod)
-	if err != nil || state == nil || !pods.SameRevision(pods.Revision(pod), state.Revision) {
+	if err != nil || state == nil {
 		return before, todo, nil
-	}
-	if done, _ := containersDone(pod, state); !done {
-		before.UpdateEnvFromMetadata, before.UpdateResources = state.UpdateEnvFromMetadata, state.UpdateResources
 	}
 	for name, last := range state.LastContainerStatuses {
 		if !containerChanged(pod, name, last) {
 			before.LastContainerStatuses[name] = last
 		}
+	}
+	if done, _ := containersDone(pod, state); !done {
+		before.UpdateEnvFromMetadata, before.UpdateResources = state.UpdateEnvFromMetadata, state.UpdateResources
+	}
+	if !pods.SameRevision(pods.Revision(pod), state.Revision) {
+		return before, todo, nil
 	}
 	left := state.next(pod)
 	if grace, err := ReadGrace(pod); err == nil && grace != nil && pods.SameRevision(grace.Revision, state.Revision) {

@@ -20,8 +20,6 @@ func (r *Replicas) Select(v *View) Selection {
 	diff := rollout.Compute(v.Active, r.Budget)
 	out := Selection{Target: v.Update}
 	if diff.UpdateNum == 0 {
-		// A pod that counts as updated for the pods being made is not called back because they are missing.
-		out.Unknown = r.PreparingUpdateIsUpdated && len(v.Active) < r.Budget.Replicas
 		if r.Budget.Partition > 0 {
 			out.Waits = r.partitionWait(v)
 		}
