@@ -22,6 +22,7 @@ func (s *sim) check(snapshot *podset.Snapshot, plan *podset.Plan) error {
 	for _, err := range []error{
 		s.checkAvailability(snapshot, plan, b),
 		s.checkSurge(plan, b),
+		s.checkScaleLimit(snapshot, plan),
 		s.checkRevisions(snapshot, plan, b),
 		s.checkOrderOfWrites(plan),
 		s.checkWaits(snapshot, plan, b),
@@ -96,6 +97,25 @@ func (s *sim) checkSurge(plan *podset.Plan, b bounds) error {
 	}
 	if total := active + len(plan.Create); total > b.replicas+b.surge {
 		return fmt.Errorf("%d pods after creating %d: replicas %d, maxSurge %d", total, len(plan.Create), b.replicas, b.surge)
+	}
+	return nil
+}
+
+// checkScaleLimit: no more pods are made than scaleStrategy.maxUnavailable lets be unavailable, with those that are.
+func (s *sim) checkScaleLimit(snapshot *podset.Snapshot, plan *podset.Plan) error {
+	limit := s.set.Spec.ScaleStrategy.MaxUnavailable
+	if limit == nil || len(plan.Create) == 0 {
+		return nil
+	}
+	unavailable := 0
+	for _, pod := range snapshot.Pods {
+		preparing := pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete"
+		if counts(pod) && (preparing || !s.leaves(pod) && !serves(pod, s.minReady(), snapshot.Now)) {
+			unavailable++
+		}
+	}
+	if most := limit.IntValue(); unavailable+len(plan.Create) > most {
+		return fmt.Errorf("%d pods made beside %d unavailable ones, scaleStrategy.maxUnavailable %d", len(plan.Create), unavailable, most)
 	}
 	return nil
 }
@@ -198,7 +218,8 @@ func (s *sim) leaves(pod *corev1.Pod) bool {
 	return specified || pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete" || slices.Contains(s.set.Spec.ScaleStrategy.PodsToDelete, pod.Name)
 }
 
-// checkOrderOfWrites: containers change only behind a closed gate, and a gate opens only on a pod whose update is complete.
+// checkOrderOfWrites: containers change only behind a closed gate, and after an update the gate opens only on a pod that
+// is, and runs, what its revision says.
 func (s *sim) checkOrderOfWrites(plan *podset.Plan) error {
 	for i := range plan.Change {
 		c := &plan.Change[i]
@@ -211,8 +232,10 @@ func (s *sim) checkOrderOfWrites(plan *podset.Plan) error {
 			opens := slices.ContainsFunc(patch.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == appsv1beta1.InPlaceUpdateReady && c.Status == corev1.ConditionTrue
 			})
-			if opens && !inplace.IsComplete(&after) {
-				return fmt.Errorf("pod %s: the gate opens before the update is complete", c.Pod.Name)
+			if opens && after.Annotations[appsv1beta1.InPlaceUpdateStateKey] != "" {
+				if err := asTemplate(&after, s.templates[s.templateNamed(after.Labels[appsv1beta1.ControllerRevisionHashLabel])]); err != nil {
+					return fmt.Errorf("the gate opens: %w", err)
+				}
 			}
 			patch.ApplyTo(&after)
 		}
@@ -239,6 +262,9 @@ func asTemplate(pod *corev1.Pod, template *corev1.PodTemplateSpec) error {
 		if got.Image != want.Image || got.Resources.Requests.Cpu().Cmp(*want.Resources.Requests.Cpu()) != 0 {
 			return fmt.Errorf("pod %s has image %s and %s cpu, its template %s and %s", pod.Name,
 				got.Image, got.Resources.Requests.Cpu(), want.Image, want.Resources.Requests.Cpu())
+		}
+		if i >= len(pod.Status.ContainerStatuses) {
+			return fmt.Errorf("pod %s: container %s has no status", pod.Name, want.Name)
 		}
 		if status := &pod.Status.ContainerStatuses[i]; status.Image != want.Image {
 			return fmt.Errorf("pod %s runs image %s, its template has %s", pod.Name, status.Image, want.Image)

@@ -144,8 +144,11 @@ func (s *sim) meddleWithStrategy() {
 	}
 }
 
-func (s *sim) templateOf(r *appsv1.ControllerRevision) int {
-	n, err := strconv.Atoi(pods.ShortHash(r.Name))
+func (s *sim) templateOf(r *appsv1.ControllerRevision) int { return s.templateNamed(r.Name) }
+
+// templateNamed is the number that a revision's name ends with.
+func (s *sim) templateNamed(revision string) int {
+	n, err := strconv.Atoi(pods.ShortHash(revision))
 	if err != nil {
 		panic(err)
 	}

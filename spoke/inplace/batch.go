@@ -90,6 +90,9 @@ func recordStatus(state *State, pod *corev1.Pod, name string) {
 			last.ContainerID = status.ContainerID
 		}
 	}
+	if last.ImageID == "" {
+		last.Image = imageOf(pod, name)
+	}
 	put(&state.LastContainerStatuses, name, last)
 }
 

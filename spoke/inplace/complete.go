@@ -75,13 +75,17 @@ func lagging(pod *corev1.Pod, name string) string {
 	if status == nil || status.ImageID == "" {
 		return "container " + name + " has not started yet"
 	}
-	image := ""
+	return fmt.Sprintf("container %s has not restarted with image %s yet: the runtime still reports %s", name, imageOf(pod, name), status.Image)
+}
+
+// imageOf is the image that the pod's spec has for a container; empty when it has no such container.
+func imageOf(pod *corev1.Pod, name string) string {
 	for i := range pod.Spec.Containers {
 		if pod.Spec.Containers[i].Name == name {
-			image = pod.Spec.Containers[i].Image
+			return pod.Spec.Containers[i].Image
 		}
 	}
-	return fmt.Sprintf("container %s has not restarted with image %s yet: the runtime still reports %s", name, image, status.Image)
+	return ""
 }
 
 // containerChanged says whether a container has left the image it had, or has the one it should.
@@ -90,19 +94,21 @@ func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
 	if status == nil || status.ImageID == "" {
 		return false
 	}
-	if status.ImageID != last.ImageID {
+	want := imageOf(pod, name)
+	switch {
+	case want == "":
 		return true
-	}
-	if last.ContainerID != "" && status.ContainerID == last.ContainerID {
+	case last.ImageID == "" && last.Image != "":
+		// It had not started, so it may have started with the old image since.
+		runs := normalImage(status.Image)
+		return runs == normalImage(want) || runs != normalImage(last.Image)
+	case status.ImageID != last.ImageID:
+		return true
+	case last.ContainerID != "" && status.ContainerID == last.ContainerID:
 		// A runtime names one digest by any of its tags, so the image's name proves nothing yet.
 		return false
 	}
-	for i := range pod.Spec.Containers {
-		if c := &pod.Spec.Containers[i]; c.Name == name {
-			return normalImage(c.Image) == normalImage(status.Image)
-		}
-	}
-	return true
+	return normalImage(want) == normalImage(status.Image)
 }
 
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {

@@ -372,6 +372,28 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// A container that had not started when its image was changed may start with the old one first: that is no end of it.
+func TestContainerThatHadNotStarted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		runs string
+		done bool
+	}{
+		"nothing yet": {"", false}, "the old image, spelled out": {"docker.io/library/c1:1", false}, "the new image": {"c1:2", true},
+		"by another name": {"registry.example/c1@sha256:1", true},
+	} {
+		pod := runningPod(fourContainers())
+		status := &pod.Status.ContainerStatuses[0]
+		status.ImageID, status.Image = "", "c1:1"
+		begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2"}})
+		if tc.runs != "" {
+			status.Image, status.ImageID = tc.runs, "id"
+		}
+		if got := IsComplete(pod); got != tc.done {
+			t.Errorf("%s: complete %v", name, got)
+		}
+	}
+}
+
 // Only the gate's own condition is ever written, and nothing when there is no gate (CS-27).
 func TestOnlyTheGateIsWritten(t *testing.T) {
 	pod := runningPod(fourContainers())
