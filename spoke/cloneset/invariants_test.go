@@ -152,6 +152,11 @@ func (s *sim) checkRevisions(snapshot *podset.Snapshot, plan *podset.Plan, b bou
 		}
 	}
 	kept := min(staying, b.partition)
+	for i := range plan.Delete {
+		if d := &plan.Delete[i]; d.ForUpdate && !carries(d.Pod, update) {
+			staying--
+		}
+	}
 	for i := range plan.Change {
 		c := &plan.Change[i]
 		switch {
