@@ -109,10 +109,11 @@ func (o *openKruise) picture(t *testing.T) picture {
 	return out
 }
 
-// withoutWaiting takes out condition Waiting, which tells of a CloneSet in the middle of a rollout what it waits for.
+// withoutWaiting takes out the conditions that are ours alone: they tell of a CloneSet in the middle of a rollout what
+// it waits for.
 func withoutWaiting(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	left := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool { return c.(map[string]any)["type"] == "Waiting" })
+	left := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool { return slices.Contains([]any{"Waiting", "PartitionReached"}, c.(map[string]any)["type"]) })
 	switch {
 	case len(left) == len(conditions):
 	case len(left) == 0:

@@ -42,6 +42,7 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 	p.thought = p.Clock.Now().Sub(p.began)
 	p.outcome = p.executor.Execute(ctx, p.set, &p.plan, newInstances(p))
 	p.events.Publish(eventsOf(p.stored, &p.plan, &p.outcome)...)
+	p.tallies.done(ctx, p.set.UID, p.outcome.Facts, p.now)
 	out := steps.Outcome{}
 	for i := range p.plan.Waits {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, p.plan.Waits[i].After)

@@ -72,6 +72,7 @@ type Reconciler struct {
 	differs   differs
 	pace      *pace
 	pacer     steps.Pacer
+	tallies   *tallies
 }
 
 // differs compare revisions with and without their claim templates: InPlaceOnly ignores the latter.
@@ -93,7 +94,8 @@ type differs struct{ plain, strict *inplace.Differ }
 // SetupWithManager starts the controller with the manager. The manager's cache must have the index
 // ownership.ControllerUIDIndex on Pods and PersistentVolumeClaims.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	if err := registerMetrics(); err != nil {
+	r.tallies = newTallies(mgr.GetCache())
+	if err := registerMetrics(mgr, r.tallies); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	r.init(mgr.GetClient(), mgr.GetAPIReader(), events.New(mgr.GetEventRecorder(controllerName)))
@@ -120,7 +122,7 @@ func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.
 	r.revisions = &revision.Store{Client: c, Live: live}
 	r.executor = &execute.Executor{
 		Client: c, Live: live, FieldOwner: fieldOwner, Expectations: &execute.Expectations{}, Now: r.Clock.Now,
-		Lagged: lagged,
+		Lagged: r.tallies.lagged,
 	}
 	r.puller = &prepull.Puller{Client: c, Events: publisher, FieldOwner: fieldOwner}
 	options := inplace.Options{EnvFromMetadata: r.EnvFromMetadata, VerticalScaling: r.VerticalScaling}

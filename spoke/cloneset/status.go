@@ -47,7 +47,8 @@ func statusOf(f *facts) (status appsv1beta1.CloneSetStatus, requeue time.Duratio
 	}
 	setFailure(&status, appsv1beta1.CloneSetConditionFailedScale, f.scaleErr, f.now)
 	setFailure(&status, appsv1beta1.CloneSetConditionFailedUpdate, f.updateErr, f.now)
-	setWaiting(&status, f.waits, f.now)
+	setPartitionReached(&status, f)
+	setWaiting(&status, f.waits, forward(&f.set.Status, &status, f.budget.Replicas), f.now)
 	return status, setProgressing(&status, f)
 }
 
@@ -58,7 +59,7 @@ const waitSelector = "InvalidSelector"
 func refused(set *appsv1beta1.CloneSet, message string, now time.Time) appsv1beta1.CloneSetStatus {
 	status := *set.Status.DeepCopy()
 	status.ObservedGeneration = set.Generation
-	setWaiting(&status, []podset.Wait{{Reason: waitSelector, Message: message, Failed: true}}, now)
+	setWaiting(&status, []podset.Wait{{Reason: waitSelector, Message: message, Failed: true}}, false, now)
 	return status
 }
 
@@ -99,8 +100,9 @@ const (
 	longestMessage = 2048
 )
 
-// setWaiting tells everything that is waited for, the most telling first; its reason is the condition's.
-func setWaiting(status *appsv1beta1.CloneSetStatus, waits []podset.Wait, now time.Time) {
+// setWaiting tells everything that is waited for, the most telling first; its reason is the condition's. Its
+// lastUpdateTime is when it began to wait for that, or when the set last moved forward; a message alone moves it not.
+func setWaiting(status *appsv1beta1.CloneSetStatus, waits []podset.Wait, forward bool, now time.Time) {
 	if len(waits) == 0 {
 		conditions.RemoveCompat(&status.Conditions, appsv1beta1.CloneSetConditionWaiting)
 		return
@@ -113,10 +115,14 @@ func setWaiting(status *appsv1beta1.CloneSetStatus, waits []podset.Wait, now tim
 	if more := len(waits) - len(told); more > 0 {
 		lines = append(lines, fmt.Sprintf("%d more", more))
 	}
+	at := metav1.NewTime(now)
 	conditions.SetCompat(&status.Conditions, appsv1beta1.Condition{
-		Type: appsv1beta1.CloneSetConditionWaiting, Status: corev1.ConditionTrue,
+		Type: appsv1beta1.CloneSetConditionWaiting, Status: corev1.ConditionTrue, LastUpdateTime: &at,
 		Reason: waits[0].Reason, Message: conditions.Cut(strings.Join(lines, "; "), longestMessage),
-	}, metav1.NewTime(now))
+	}, at)
+	if forward {
+		conditions.FindCompat(status.Conditions, appsv1beta1.CloneSetConditionWaiting).LastUpdateTime = &at
+	}
 }
 
 // describe names at most three pods of a wait, and until when the first of them waits: a time that stands

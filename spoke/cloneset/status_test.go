@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -216,6 +217,76 @@ func TestOnlyCounters(t *testing.T) {
 		tc.change(&after)
 		if got := onlyCounters(&base, &after); got != tc.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Condition Waiting tells since when nothing has moved: neither another message nor pods that come and go move its
+// lastUpdateTime, another reason and progress do.
+func TestWaitingSince(t *testing.T) {
+	set := &appsv1beta1.CloneSet{}
+	at := func(minute int, v *podset.View, reason, message string) string {
+		t.Helper()
+		f := factsOf(set, v, 4, 0)
+		f.now = noon.Add(time.Duration(minute) * time.Minute)
+		f.waits = []podset.Wait{{Reason: reason, Message: message}}
+		set.Status, _ = statusOf(f)
+		c := conditions.FindCompat(set.Status.Conditions, appsv1beta1.CloneSetConditionWaiting)
+		if !c.LastTransitionTime.Time.Equal(noon) {
+			t.Errorf("minute %d: lastTransitionTime %s", minute, c.LastTransitionTime)
+		}
+		return c.LastUpdateTime.Format("04")
+	}
+	for i, step := range []struct {
+		view            *podset.View
+		reason, message string
+		want            string
+	}{
+		{seen(4, 0, 0), podset.WaitReadiness, "a", "00"},
+		{seen(3, 1, 0), podset.WaitReadiness, "a", "01"}, // one more is updated
+		{seen(3, 1, 0), podset.WaitReadiness, "b", "01"},
+		{seen(3, 0, 1), podset.WaitReadiness, "b", "01"}, // one less is available
+		{seen(3, 0, 1), podset.WaitMaxUnavailable, "b", "04"},
+		{seen(3, 1, 0), podset.WaitMaxUnavailable, "b", "05"}, // and it is again
+		{seen(2, 1, 0), podset.WaitMaxUnavailable, "b", "05"}, // one is gone
+		{seen(3, 1, 0), podset.WaitMaxUnavailable, "b", "07"},
+	} {
+		if got := at(i, step.view, step.reason, step.message); got != step.want {
+			t.Errorf("step %d: minute %s, want %s", i, got, step.want)
+		}
+	}
+}
+
+func TestPartitionReached(t *testing.T) {
+	set := &appsv1beta1.CloneSet{Spec: appsv1beta1.CloneSetSpec{UpdateStrategy: appsv1beta1.CloneSetUpdateStrategy{
+		Type: appsv1beta1.CloneSetRollingUpdateStrategyType, RollingUpdate: &appsv1beta1.RollingUpdateCloneSetStrategy{},
+	}}}
+	for i, step := range []struct {
+		view      *podset.View
+		partition int
+		revision  string
+		want      string
+	}{
+		{seen(4, 0, 0), 2, "web-2", ""},
+		{seen(2, 1, 1), 2, "web-2", ""},
+		{seen(2, 2, 0), 2, "web-2", "02"},
+		{seen(2, 0, 1), 2, "web-2", "02"}, // whatever becomes of pods
+		{seen(2, 0, 2), 1, "web-2", ""},
+		{seen(1, 3, 0), 1, "web-2", "05"},
+		{seen(4, 0, 0), 1, "web-3", ""},
+		{seen(4, 0, 0), 4, "web-3", "07"}, // all are kept
+		{seen(0, 4, 0), 0, "web-3", ""},
+	} {
+		set.Spec.UpdateStrategy.RollingUpdate.Partition = ptr.To(intstr.FromInt(step.partition))
+		f := factsOf(set, step.view, 4, step.partition)
+		f.now, f.updateRevision = noon.Add(time.Duration(i)*time.Minute), step.revision
+		set.Status, _ = statusOf(f)
+		got := ""
+		if c := conditions.FindCompat(set.Status.Conditions, appsv1beta1.CloneSetConditionPartitionReached); c != nil {
+			got = c.LastTransitionTime.Format("04")
+		}
+		if got != step.want {
+			t.Errorf("step %d: reached at minute %q, want %q", i, got, step.want)
 		}
 	}
 }

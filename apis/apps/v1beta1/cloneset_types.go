@@ -131,6 +131,10 @@ const (
 	// CloneSetConditionWaiting is True while something keeps the set from being as asked: reason and
 	// message say what, and which pods. It is absent when nothing is waited for.
 	CloneSetConditionWaiting = "Waiting"
+	// CloneSetConditionPartitionReached is True, since lastTransitionTime, when as many pods were updated and
+	// available as the partition allows. It stays, whatever becomes of single pods, until partition or revision
+	// change or no pod is kept at the old revision any more; then it is absent.
+	CloneSetConditionPartitionReached = "PartitionReached"
 )
 
 // Reasons of condition Progressing.
