@@ -84,14 +84,15 @@ func put[V any](m *map[string]V, key string, value V) {
 // recordStatus notes what a container runs before its image changes.
 func recordStatus(state *State, pod *corev1.Pod, name string) {
 	var last ContainerStatus
+	pending, isPending := state.LastContainerStatuses[name]
 	if status := statusOf(pod, name); status != nil {
 		last.ImageID = status.ImageID
 		if isOfSpec(pod, name, status.ContainerID) {
 			last.ContainerID = status.ContainerID
 		}
 	}
-	if last.ImageID == "" {
-		last.Image = imageOf(pod, name)
+	if last.ImageID == "" || isPending {
+		last.Images = append(slices.Clone(pending.Images), imageOf(pod, name))
 	}
 	put(&state.LastContainerStatuses, name, last)
 }

@@ -98,10 +98,8 @@ func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
 	switch {
 	case want == "":
 		return true
-	case last.ImageID == "" && last.Image != "":
-		// It had not started, so it may have started with the old image since.
-		runs := normalImage(status.Image)
-		return runs == normalImage(want) || runs != normalImage(last.Image)
+	case runsOneOf(status, last.Images, want):
+		return false
 	case status.ImageID != last.ImageID:
 		return true
 	case last.ContainerID != "" && status.ContainerID == last.ContainerID:
@@ -109,6 +107,16 @@ func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
 		return false
 	}
 	return normalImage(want) == normalImage(status.Image)
+}
+
+// runsOneOf says whether a container runs an image by a name that it had in the pod's spec before, and not by the wanted
+// one.
+func runsOneOf(status *corev1.ContainerStatus, images []string, want string) bool {
+	if len(images) == 0 {
+		return false
+	}
+	runs := normalImage(status.Image)
+	return runs != normalImage(want) && slices.ContainsFunc(images, func(image string) bool { return normalImage(image) == runs })
 }
 
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {

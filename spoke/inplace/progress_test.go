@@ -394,6 +394,25 @@ func TestContainerThatHadNotStarted(t *testing.T) {
 	}
 }
 
+// Images that come one after the other faster than the container restarts: none but the last is the end.
+func TestImagesInQuickSuccession(t *testing.T) {
+	pod := runningPod(fourContainers())
+	for i, image := range []string{"c1:2", "c1:3", "c1:4"} {
+		begin(t, pod, Spec{Revision: fmt.Sprint("w-", i+2), ContainerImages: map[string]string{"c1": image}})
+	}
+	status := &pod.Status.ContainerStatuses[0]
+	for _, image := range []string{"c1:1", "c1:2", "c1:3", "c1:4"} {
+		status.Image, status.ImageID = image, "id-"+image
+		if got := IsComplete(pod); got != (image == "c1:4") {
+			t.Errorf("runs %s: complete %v", image, got)
+		}
+	}
+	begin(t, pod, Spec{Revision: "w-5", ContainerImages: map[string]string{"c1": "c1:2"}})
+	if got := state(t, pod).LastContainerStatuses["c1"]; got.ImageID != "id-c1:4" || len(got.Images) > 0 {
+		t.Errorf("a finished update leaves %+v", got)
+	}
+}
+
 // Only the gate's own condition is ever written, and nothing when there is no gate (CS-27).
 func TestOnlyTheGateIsWritten(t *testing.T) {
 	pod := runningPod(fourContainers())

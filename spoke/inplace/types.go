@@ -61,8 +61,9 @@ type ContainerStatus struct {
 	// ContainerID is there only where the node agent knew the container as made of the pod's spec, so
 	// that it must go now. Others do not know this field and need not keep it.
 	ContainerID string `json:"containerID,omitempty"`
-	// Image is what the pod's spec had, where no image id was known: the container had not started yet.
-	Image string `json:"image,omitempty"`
+	// Images are what the pod's spec had before, where ImageID may not be the last to be seen of them: the container had
+	// not started yet, or an update before this one was not through.
+	Images []string `json:"images,omitempty"`
 }
 
 // PreCheck is what must hold before the next batch.
