@@ -57,4 +57,30 @@ func TestSetFilterDropsOurOwnStatus(t *testing.T) {
 	if !setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 		t.Error("a new generation must")
 	}
+	for name, change := range map[string]func(*appsv1beta1.CloneSet){
+		"label":      func(s *appsv1beta1.CloneSet) { s.Labels = map[string]string{"a": "b"} },
+		"annotation": func(s *appsv1beta1.CloneSet) { s.Annotations = map[string]string{"a": "b"} },
+		"deletion":   func(s *appsv1beta1.CloneSet) { s.DeletionTimestamp = &metav1.Time{Time: noon} },
+	} {
+		after := before.DeepCopy()
+		change(after)
+		if !setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+			t.Errorf("a change of its %s must", name)
+		}
+	}
+}
+
+// Of claims their coming and going counts, and that they begin to go; what is written into them does not.
+func TestClaimFilter(t *testing.T) {
+	before := claimOf("a", nil)
+	after := before.DeepCopy()
+	after.Status.Phase = corev1.ClaimBound
+	if claimChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+		t.Error("a binding wakes us")
+	}
+	after.DeletionTimestamp = &metav1.Time{Time: noon}
+	if f := claimChanged(); !f.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) ||
+		!f.Create(event.CreateEvent{Object: before}) || !f.Delete(event.DeleteEvent{Object: before}) {
+		t.Error("a claim that goes, or comes, must")
+	}
 }

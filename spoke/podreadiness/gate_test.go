@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flotilla-sh/flotilla/internal/features"
 )
 
 func TestMutate(t *testing.T) {
@@ -36,6 +38,18 @@ func TestMutate(t *testing.T) {
 				t.Error("no gate")
 			}
 		})
+	}
+}
+
+// With gate KruisePodReadinessGate every pod gets the readiness gate.
+func TestMutateEveryPod(t *testing.T) {
+	if err := features.Gate.SetFromMap(map[string]bool{string(features.KruisePodReadinessGate): true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = features.Gate.SetFromMap(map[string]bool{string(features.KruisePodReadinessGate): false}) })
+	pod := &corev1.Pod{}
+	if changed, err := (Gate{}).Mutate(context.Background(), pod); err != nil || !changed || !hasGate(pod, "KruisePodReady") {
+		t.Errorf("changed %v, error %v", changed, err)
 	}
 }
 
