@@ -23,6 +23,7 @@ func (s *sim) check(snapshot *podset.Snapshot, plan *podset.Plan) error {
 		s.checkAvailability(snapshot, plan, b),
 		s.checkSurge(plan, b),
 		s.checkScaleLimit(snapshot, plan),
+		s.checkDeletions(snapshot, plan, b),
 		s.checkRevisions(snapshot, plan, b),
 		s.checkOrderOfWrites(plan),
 		s.checkWaits(snapshot, plan, b),
@@ -107,15 +108,46 @@ func (s *sim) checkScaleLimit(snapshot *podset.Snapshot, plan *podset.Plan) erro
 	if limit == nil || len(plan.Create) == 0 {
 		return nil
 	}
-	unavailable := 0
+	_, unavailable := s.missing(snapshot)
+	if most := limit.IntValue(); unavailable+len(plan.Create) > most {
+		return fmt.Errorf("%d pods made beside %d unavailable ones, scaleStrategy.maxUnavailable %d", len(plan.Create), unavailable, most)
+	}
+	return nil
+}
+
+// missing counts the pods there are, and those that use budgets up: not available ones, but for those that are to be
+// deleted anyway and were not begun on.
+func (s *sim) missing(snapshot *podset.Snapshot) (total, unavailable int) {
 	for _, pod := range snapshot.Pods {
+		if !counts(pod) {
+			continue
+		}
+		total++
 		preparing := pod.Labels[appsv1beta1.LifecycleStateKey] == "PreparingDelete"
-		if counts(pod) && (preparing || !s.leaves(pod) && !serves(pod, s.minReady(), snapshot.Now)) {
+		if preparing || !s.leaves(pod) && !serves(pod, s.minReady(), snapshot.Now) {
 			unavailable++
 		}
 	}
-	if most := limit.IntValue(); unavailable+len(plan.Create) > most {
-		return fmt.Errorf("%d pods made beside %d unavailable ones, scaleStrategy.maxUnavailable %d", len(plan.Create), unavailable, most)
+	return total, unavailable
+}
+
+// checkDeletions: of pods that are ready, though maybe not for minReadySeconds, no more are begun to be deleted than
+// maxUnavailable and the pods there are beyond replicas allow.
+func (s *sim) checkDeletions(snapshot *podset.Snapshot, plan *podset.Plan, b bounds) error {
+	ready := 0
+	for i := range plan.Delete {
+		if d := &plan.Delete[i]; !d.ForUpdate && serves(d.Pod, 0, snapshot.Now) {
+			ready++
+		}
+	}
+	for i := range plan.Change {
+		if c := &plan.Change[i]; c.Kind == podset.PrepareDelete && serves(c.Pod, 0, snapshot.Now) {
+			ready++
+		}
+	}
+	total, unavailable := s.missing(snapshot)
+	if most := max(0, b.unavailable+total-b.replicas-unavailable); ready > most {
+		return fmt.Errorf("%d ready pods go, %d may: %s", ready, most, describePlan(plan))
 	}
 	return nil
 }
