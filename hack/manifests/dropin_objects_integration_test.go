@@ -113,7 +113,9 @@ func (o *openKruise) picture(t *testing.T) picture {
 // it waits for.
 func withoutWaiting(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	left := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool { return slices.Contains([]any{"Waiting", "PartitionReached"}, c.(map[string]any)["type"]) })
+	left := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+		return slices.Contains([]any{"Waiting", "PartitionReached"}, c.(map[string]any)["type"])
+	})
 	switch {
 	case len(left) == len(conditions):
 	case len(left) == 0:

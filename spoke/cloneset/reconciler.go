@@ -104,7 +104,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(controllerName).
-		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(setChanged())).
+		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(setChanged(), r.setGone())).
 		Watches(&corev1.Pod{}, wake, builder.WithPredicates(podChanged())).
 		Watches(&corev1.PersistentVolumeClaim{}, wake, builder.WithPredicates(claimChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(r.Workers, 3), ReconciliationTimeout: passTimeout}).
@@ -135,8 +135,7 @@ func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.
 // Reconcile makes one pass over a CloneSet.
 func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (reconcile.Result, error) {
 	if set.DeletionTimestamp != nil {
-		r.executor.Expectations.Forget(set.UID)
-		r.executor.DropSpares(set)
+		r.forget(set)
 		return reconcile.Result{}, nil
 	}
 	if left := r.pacer.Left(set.UID, r.Clock.Now()); left > 0 {
@@ -154,6 +153,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 		steps.Step{Name: "trim", Do: p.trimPodsToDelete},
 		steps.Step{Name: "history", Do: p.truncate},
 	)
+}
+
+// forget drops what is remembered of a set that goes, or is gone.
+func (r *Reconciler) forget(set client.Object) {
+	r.executor.Expectations.Forget(set.GetUID())
+	r.executor.DropSpares(set)
 }
 
 // rest lets the set rest after a pass in proportion to what the pass thought, its requests left out.

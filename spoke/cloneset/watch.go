@@ -21,6 +21,14 @@ func setChanged() predicate.Predicate {
 		}})
 }
 
+// setGone lets everything through, and forgets a set that is gone at once: no pass is made over it any more.
+func (r *Reconciler) setGone() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		r.forget(e.Object)
+		return true
+	}}
+}
+
 // podChanged drops only updates that can change no decision: those of addresses and of times.
 func podChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

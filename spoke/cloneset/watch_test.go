@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
 )
 
 // The list of what a pod filter must never drop (CS-11 and its kin), and what it may.
@@ -82,5 +83,22 @@ func TestClaimFilter(t *testing.T) {
 	if f := claimChanged(); !f.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) ||
 		!f.Create(event.CreateEvent{Object: before}) || !f.Delete(event.DeleteEvent{Object: before}) {
 		t.Error("a claim that goes, or comes, must")
+	}
+}
+
+// A set that is deleted in the middle of its work, with no finalizer that would make a last pass, leaves nothing behind.
+func TestDeletedSetIsForgotten(t *testing.T) {
+	set := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+	expected := &execute.Expectations{}
+	expected.Created(set.UID, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, noon)
+	r := &Reconciler{executor: &execute.Executor{Expectations: expected}}
+	if missing, _ := expected.Unseen(set.UID, &corev1.Pod{}, nil); !missing {
+		t.Fatal("nothing to forget")
+	}
+	if !r.setGone().Delete(event.DeleteEvent{Object: set}) {
+		t.Error("the event is dropped")
+	}
+	if missing, _ := expected.Unseen(set.UID, &corev1.Pod{}, nil); missing {
+		t.Error("it still waits for a pod")
 	}
 }
