@@ -168,6 +168,18 @@ func TestPlan(t *testing.T) {
 			newScene(rollout.Budget{Replicas: 1, MaxSurge: 1}).add("a", 1, notReady).add("b", 2), []string{"delete a"}},
 		"rollback of all keeps the healthy one (CS-16)": {
 			newScene(rollout.Budget{Replicas: 1, MaxSurge: 1}).add("a", 1).add("b", 2, notReady), nil},
+		"paused in a surge, the new pods not ready: they go": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 2}).add("a", 1).add("b", 1).add("c", 2, notReady).add("d", 2, notReady)
+			s.rules.Update.Hold = hold
+			return s
+		}(), []string{"delete c", "delete d"}},
+		"paused in a surge, a new pod ready: an old one goes for it": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 2}).add("a", 1).add("b", 1).add("c", 2).add("d", 2, notReady)
+			s.rules.Update.Hold = hold
+			return s
+		}(), []string{"delete a", "delete d"}},
+		"not paused, the surge taken back: new pods may get ready": {
+			newScene(rollout.Budget{Replicas: 2}).add("a", 1).add("b", 1).add("c", 2, notReady), nil},
 		"raising maxSurge makes room at once (CS-05)": {
 			newScene(rollout.Budget{Replicas: 4, MaxSurge: 4}).add("a", 1).add("b", 1).add("c", 1).add("d", 1).add("e", 2, notReady).add("f", 2, notReady), []string{"create w-2", "create w-2"}},
 		"dead pods are replaced and bounded (CS-20)": {

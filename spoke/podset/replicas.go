@@ -180,18 +180,24 @@ func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
 }
 
 func (r *Replicas) removeSurplus(v *View, d rollout.Diff, limit *readyLimit, out *Scale) (held []string) {
-	for _, at := range r.victims(v, d) {
+	victims, instead := r.victims(v, d)
+	for _, at := range victims {
 		if !limit.take(&v.Active[at]) {
-			held = append(held, v.Active[at].Name)
-			continue
+			if len(instead) == 0 {
+				held = append(held, v.Active[at].Name)
+				continue
+			}
+			at, instead = instead[0], instead[1:]
 		}
 		out.Remove = append(out.Remove, Removal{At: at, Reason: fmt.Sprintf("%d pods too many", d.ScaleDown)})
 	}
 	return held
 }
 
-// victims are the pods too many: old ones first as far as the partition says, each side ranked.
-func (r *Replicas) victims(v *View, d rollout.Diff) []int {
+// victims are the pods too many: old ones first as far as the partition says, each side ranked. Where ready ones may not
+// go while updates are held, new pods that are not ready go instead: they are what is left of a surge. (While updates
+// go on that would delete each new pod before it gets ready.)
+func (r *Replicas) victims(v *View, d rollout.Diff) (victims, instead []int) {
 	var fresh, old []int
 	for i := range v.Active {
 		if v.Active[i].Updated {
@@ -201,11 +207,13 @@ func (r *Replicas) victims(v *View, d rollout.Diff) []int {
 		}
 	}
 	topology := rollout.Topology{Constraints: r.SpreadConstraints, NodeLabels: v.NodeLabels}
-	take := func(side []int, n int) []int {
-		return rollout.ScaleDownOrder(v.Active, side, topology)[:min(n, len(side))]
+	old, fresh = rollout.ScaleDownOrder(v.Active, old, topology), rollout.ScaleDownOrder(v.Active, fresh, topology)
+	fromOld := min(d.ScaleDown, d.ScaleDownOld, len(old))
+	fromFresh := min(d.ScaleDown-min(d.ScaleDown, d.ScaleDownOld), len(fresh))
+	if v.Rules.Update.Hold != nil {
+		instead = slices.DeleteFunc(slices.Clone(fresh[fromFresh:]), func(at int) bool { return v.Active[at].Ready })
 	}
-	fromOld := min(d.ScaleDown, d.ScaleDownOld)
-	return append(take(old, fromOld), take(fresh, d.ScaleDown-fromOld)...)
+	return append(slices.Clone(old[:fromOld]), fresh[:fromFresh]...), instead
 }
 
 // readyLimit counts down how many ready pods, and how many available ones, may go. Pods that are
