@@ -14,7 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -25,12 +24,8 @@ import (
 
 const drain = "example.com/drain"
 
-func replicas32(n int32) change {
-	return func(set *appsv1beta1.CloneSet) { set.Spec.Replicas = ptr.To(n) }
-}
-
 // startsIn makes web servers take that long to get ready.
-func startsIn(delay string) change {
+func startsIn(delay string) harness.Change {
 	return func(set *appsv1beta1.CloneSet) {
 		set.Spec.Template.Spec.Containers[0].Env = append(set.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: "READY_DELAY", Value: delay})
 	}
@@ -46,7 +41,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			}
 		})
 		before := records(ctx, set)
-		edit(ctx, set, replicas32(1))
+		edit(ctx, set, harness.Replicas(1))
 		waits(ctx, set, "LifecycleHook", drain)
 		Expect(states(ctx, set)()).To(Equal(map[appsv1beta1.LifecycleStateType]int{
 			appsv1beta1.LifecycleStatePreparingDelete: 1, appsv1beta1.LifecycleStateNormal: 1,
@@ -84,11 +79,11 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 	)
 
 	DescribeTable("keeps an image that does not work to maxUnavailable pods, and is mended by a good one", func(ctx SpecContext, bad string, reasons ...string) {
-		set := shop(ctx, 4, maxUnavailable(1))
+		set := shop(ctx, 4, harness.MaxUnavailable("1"))
 		before := harness.ByUID(podsOf(ctx, set))
 		watch, err := member.WatchPods(ctx, set.Namespace, "web")
 		Expect(err).NotTo(HaveOccurred())
-		edit(ctx, set, image("web", bad))
+		edit(ctx, set, harness.Image("web", bad))
 		var down corev1.Pod
 		Eventually(ctx, func(g Gomega) {
 			list, err := member.Pods(ctx, set.Namespace, "web")
@@ -112,7 +107,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			}
 		}).WithTimeout(3 * time.Second).Should(Succeed())
 
-		edit(ctx, set, image("web", "web:v2"))
+		edit(ctx, set, harness.Image("web", "web:v2"))
 		settled(ctx, set)
 		Expect(versions(ctx, set)).To(Equal(map[string]int{"v2": 4}))
 		for uid := range harness.ByUID(podsOf(ctx, set)) {
@@ -126,10 +121,10 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 	)
 
 	It("is scaled up and down in the middle of an update, as an autoscaler does", func(ctx SpecContext) {
-		set := shop(ctx, 4, maxUnavailable(1), startsIn("1s"))
+		set := shop(ctx, 4, harness.MaxUnavailable("1"), startsIn("1s"))
 		watch, err := member.WatchPods(ctx, set.Namespace, "web")
 		Expect(err).NotTo(HaveOccurred())
-		edit(ctx, set, image("web", "web:v2"))
+		edit(ctx, set, harness.Image("web", "web:v2"))
 		midway(ctx, set, 1)
 		scale(ctx, set, 6)
 		midway(ctx, set, 3)
@@ -162,7 +157,8 @@ func scale(ctx context.Context, set *appsv1beta1.CloneSet, replicas int32) {
 func midway(ctx context.Context, set *appsv1beta1.CloneSet, updated int32) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
-		got := current(ctx, g, set)
+		got, err := member.Current(ctx, set)
+		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(got.Status.UpdatedAvailableReplicas).To(BeNumerically(">=", updated))
 		if got.Status.UpdatedReplicas >= *got.Spec.Replicas {
 			StopTrying("the update is over already").Now()

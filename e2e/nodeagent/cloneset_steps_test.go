@@ -16,21 +16,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/e2e/harness"
 	"github.com/flotilla-sh/flotilla/internal/pods"
 )
-
-// grace makes pods leave their Services that long before a container changes. Seconds.
-func grace(seconds int32) change {
-	return func(set *appsv1beta1.CloneSet) {
-		set.Spec.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &appsv1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: seconds}
-	}
-}
 
 // barriers is a ConfigMap that the variables of launch priorities refer to.
 const barriers = "barriers"
 
 // priority gives a container of the template a launch priority.
-func priority(container, key string) change {
+func priority(container, key string) harness.Change {
 	return func(set *appsv1beta1.CloneSet) {
 		for i := range set.Spec.Template.Spec.Containers {
 			if c := &set.Spec.Template.Spec.Containers[i]; c.Name == container {
@@ -52,14 +46,14 @@ func thePod(ctx context.Context, g Gomega, set *appsv1beta1.CloneSet) *corev1.Po
 
 var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), func() {
 	It("takes an update back within its grace period, and goes to and from an image without a tag", func(ctx SpecContext) {
-		set := shop(ctx, 1, image("web", "nginx"), grace(4), func(set *appsv1beta1.CloneSet) {
+		set := shop(ctx, 1, harness.Image("web", "nginx"), harness.Grace(4), func(set *appsv1beta1.CloneSet) {
 			set.Spec.Template.Spec.Containers[0].ReadinessProbe = probe(80)
 		})
 		watch, err := member.WatchPods(ctx, set.Namespace, "web")
 		Expect(err).NotTo(HaveOccurred())
 		before := records(ctx, set)
 
-		edit(ctx, set, image("web", "nginx:1.27"))
+		edit(ctx, set, harness.Image("web", "nginx:1.27"))
 		waits(ctx, set, "GracePeriod")
 		Eventually(ctx, func(g Gomega) {
 			pod := thePod(ctx, g, set)
@@ -67,7 +61,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			g.Expect(version(ctx, pod)).To(Equal("latest"), "and serves on")
 			g.Expect(pod.Annotations).To(HaveKey(appsv1beta1.InPlaceUpdateGraceKey))
 		}).WithTimeout(soon).Should(Succeed())
-		edit(ctx, set, image("web", "nginx"))
+		edit(ctx, set, harness.Image("web", "nginx"))
 		// Its probe fails and passes again meanwhile: the kubelet and we write conditions at the same time.
 		Expect(ask(ctx, http.MethodPut, thePod(ctx, Default, set), "/readyz", "false")).To(BeEmpty())
 		Eventually(ctx, func(g Gomega) {
@@ -77,12 +71,14 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 		settled(ctx, set)
 		pod := thePod(ctx, Default, set)
 		Expect(pod.Annotations).NotTo(HaveKey(appsv1beta1.InPlaceUpdateGraceKey))
-		Expect(pod.Labels).To(HaveKeyWithValue(appsv1beta1.ControllerRevisionHashLabel, current(ctx, Default, set).Status.UpdateRevision))
+		now, err := member.Current(ctx, set)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(pod.Labels).To(HaveKeyWithValue(appsv1beta1.ControllerRevisionHashLabel, now.Status.UpdateRevision))
 		sameBut(before[pod.UID], records(ctx, set)[pod.UID])
 
 		for _, step := range []struct{ image, answer string }{{"nginx:1.27", "1.27"}, {"nginx", "latest"}} {
 			before = records(ctx, set)
-			edit(ctx, set, image("web", step.image))
+			edit(ctx, set, harness.Image("web", step.image))
 			settled(ctx, set)
 			Expect(versions(ctx, set)).To(Equal(map[string]int{step.answer: 1}))
 			sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
@@ -98,14 +94,14 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			})).To(Succeed())
 		})
 		before := records(ctx, set)
-		edit(ctx, set, image("web", "web:v2"), image("beside", "sleeper:v2"))
+		edit(ctx, set, harness.Image("web", "web:v2"), harness.Image("beside", "sleeper:v2"))
 		settled(ctx, set)
 		inOrder(thePod(ctx, Default, set), delay)
 		after := records(ctx, set)
 		pod := thePod(ctx, Default, set)
 		sameBut(before[pod.UID], after[pod.UID], "web", "beside")
 
-		edit(ctx, set, image("web", "web:v404"), image("beside", "sleeper:v3"))
+		edit(ctx, set, harness.Image("web", "web:v404"), harness.Image("beside", "sleeper:v3"))
 		Eventually(ctx, func(g Gomega) {
 			waiting := status(thePod(ctx, g, set), "web").State.Waiting
 			g.Expect(waiting).NotTo(BeNil())
@@ -116,7 +112,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 		Expect(held.Annotations[appsv1beta1.InPlaceUpdateStateKey]).To(ContainSubstring(`"nextContainerImages":{"beside":"sleeper:v3"}`))
 		Expect(status(held, "beside").ContainerID).To(Equal(after[pod.UID].running["beside"]))
 
-		edit(ctx, set, image("web", "web:v3"))
+		edit(ctx, set, harness.Image("web", "web:v3"))
 		settled(ctx, set)
 		mended := thePod(ctx, Default, set)
 		Expect(mended.UID).To(Equal(pod.UID))

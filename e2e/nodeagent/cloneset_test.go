@@ -25,7 +25,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 		for _, step := range []struct{ container, image, answer string }{
 			{"web", "web:v2", "v2"}, {"beside", "sleeper:v2", "v2"}, {"web", "web:v1", "v1"},
 		} {
-			edit(ctx, set, image(step.container, step.image))
+			edit(ctx, set, harness.Image(step.container, step.image))
 			settled(ctx, set)
 			after := records(ctx, set)
 			Expect(after).To(HaveLen(2))
@@ -40,15 +40,15 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 	}, SpecTimeout(3*time.Minute))
 
 	It("serves both revisions of a canary at once, then the new one alone", func(ctx SpecContext) {
-		set := shop(ctx, 4, partition(4))
+		set := shop(ctx, 4, harness.Partition("4"))
 		before := records(ctx, set)
-		edit(ctx, set, image("web", "web:v2"), partition(3))
+		edit(ctx, set, harness.Image("web", "web:v2"), harness.Partition("3"))
 		settled(ctx, set)
 		waits(ctx, set, "PartitionReached", "keeps 3 pods")
 		Consistently(ctx, func() map[string]int { return versions(ctx, set) }).WithTimeout(2 * time.Second).
 			Should(Equal(map[string]int{"v1": 3, "v2": 1}))
 
-		edit(ctx, set, partition(0))
+		edit(ctx, set, harness.Partition("0"))
 		settled(ctx, set)
 		Expect(versions(ctx, set)).To(Equal(map[string]int{"v2": 4}))
 		after := records(ctx, set)
@@ -60,12 +60,12 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 	}, SpecTimeout(3*time.Minute))
 
 	It("goes back in place, in the pods that were updated and in no other", func(ctx SpecContext) {
-		set := shop(ctx, 4, partition(2))
+		set := shop(ctx, 4, harness.Partition("2"))
 		first := records(ctx, set)
-		edit(ctx, set, image("web", "web:v2"))
+		edit(ctx, set, harness.Image("web", "web:v2"))
 		settled(ctx, set)
 		updated := records(ctx, set)
-		edit(ctx, set, image("web", "web:v1"), partition(0))
+		edit(ctx, set, harness.Image("web", "web:v1"), harness.Partition("0"))
 		settled(ctx, set)
 		Expect(versions(ctx, set)).To(Equal(map[string]int{"v1": 4}))
 		last, touched := records(ctx, set), 0
@@ -81,15 +81,16 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			sameBut(updated[uid], now, "web")
 		}
 		Expect(touched).To(Equal(2))
-		got := current(ctx, Default, set)
+		got, err := member.Current(ctx, set)
+		Expect(err).NotTo(HaveOccurred())
 		Expect(got.Status.CurrentRevision).To(Equal(got.Status.UpdateRevision))
 	}, SpecTimeout(3*time.Minute))
 
 	It("goes back to an image that its nodes no longer have", func(ctx SpecContext) {
-		set := shop(ctx, 2, image("web", "web:v3"), func(set *appsv1beta1.CloneSet) {
+		set := shop(ctx, 2, harness.Image("web", "web:v3"), func(set *appsv1beta1.CloneSet) {
 			set.Spec.Template.Spec.Containers[0].ImagePullPolicy = corev1.PullIfNotPresent
 		})
-		edit(ctx, set, image("web", "web:v4"))
+		edit(ctx, set, harness.Image("web", "web:v4"))
 		settled(ctx, set)
 		before := records(ctx, set)
 		for _, pod := range podsOf(ctx, set) {
@@ -98,7 +99,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			}
 			Expect(fleet.HasImage(ctx, pod.Spec.NodeName, "web:v3")).To(BeFalse())
 		}
-		edit(ctx, set, image("web", "web:v3"))
+		edit(ctx, set, harness.Image("web", "web:v3"))
 		settled(ctx, set)
 		Expect(versions(ctx, set)).To(Equal(map[string]int{"v3": 2}))
 		for uid, now := range records(ctx, set) {
@@ -110,7 +111,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 		set := shop(ctx, 1)
 		for _, tag := range []string{"web:v1-same", "web:v1"} {
 			before, then := records(ctx, set), podsOf(ctx, set)[0]
-			edit(ctx, set, image("web", tag))
+			edit(ctx, set, harness.Image("web", tag))
 			settled(ctx, set)
 			pod := podsOf(ctx, set)[0]
 			Expect(harness.Ready(&pod, tag)).To(BeTrue())

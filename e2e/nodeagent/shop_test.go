@@ -20,22 +20,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/internal/conditions"
+	"github.com/flotilla-sh/flotilla/e2e/harness"
 	"github.com/flotilla-sh/flotilla/internal/pods"
 )
 
 // soon bounds one step of a few pods on a busy machine.
 const soon = 90 * time.Second
 
-// change is something a user does to a CloneSet.
-type change func(*appsv1beta1.CloneSet)
-
 // shop makes a CloneSet in the first member: web servers at web:v1, a sleeper beside each, updated in place, all at once
 // unless a change says otherwise. It waits until all of it runs.
-func shop(ctx context.Context, replicas int32, changes ...change) *appsv1beta1.CloneSet {
+func shop(ctx context.Context, replicas int32, changes ...harness.Change) *appsv1beta1.CloneSet {
 	GinkgoHelper()
 	set := &appsv1beta1.CloneSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: memberNamespace(ctx), Name: "web"},
@@ -70,72 +66,22 @@ func probe(port int32) *corev1.Probe {
 	}
 }
 
-// image is a change of the image of a container of the template.
-func image(container, name string) change {
-	return func(set *appsv1beta1.CloneSet) {
-		for i := range set.Spec.Template.Spec.Containers {
-			if set.Spec.Template.Spec.Containers[i].Name == container {
-				set.Spec.Template.Spec.Containers[i].Image = name
-			}
-		}
-	}
-}
-
-func partition(n int32) change {
-	return func(set *appsv1beta1.CloneSet) {
-		set.Spec.UpdateStrategy.RollingUpdate.Partition = ptr.To(intstr.FromInt32(n))
-	}
-}
-
-func maxUnavailable(n int32) change {
-	return func(set *appsv1beta1.CloneSet) {
-		set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(n))
-	}
-}
-
 // edit makes changes to a set that exists, in one write.
-func edit(ctx context.Context, set *appsv1beta1.CloneSet, changes ...change) {
+func edit(ctx context.Context, set *appsv1beta1.CloneSet, changes ...harness.Change) {
 	GinkgoHelper()
-	before := set.DeepCopy()
-	for _, f := range changes {
-		f(set)
-	}
-	Expect(member.Patch(ctx, set, client.MergeFrom(before))).To(Succeed())
-}
-
-// current is the set as it is now, once its status speaks of the last change.
-func current(ctx context.Context, g Gomega, set *appsv1beta1.CloneSet) *appsv1beta1.CloneSet {
-	var got appsv1beta1.CloneSet
-	g.Expect(member.Get(ctx, client.ObjectKeyFromObject(set), &got)).To(Succeed())
-	g.Expect(got.Status.ObservedGeneration).To(Equal(got.Generation))
-	return &got
+	Expect(member.Edit(ctx, set, changes...)).To(Succeed())
 }
 
 // settled waits until every pod is available, as many as the partition allows are updated, and nothing is under way.
 func settled(ctx context.Context, set *appsv1beta1.CloneSet) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		got := current(ctx, g, set)
-		want := *got.Spec.Replicas
-		g.Expect(got.Status).To(SatisfyAll(HaveField("Replicas", want), HaveField("AvailableReplicas", want), HaveField("ReadyReplicas", want),
-			HaveField("UpdatedAvailableReplicas", BeNumerically(">=", got.Status.ExpectedUpdatedReplicas))))
-		if waiting := conditions.FindCompat(got.Status.Conditions, appsv1beta1.CloneSetConditionWaiting); waiting != nil {
-			g.Expect(waiting.Reason).To(Equal("PartitionReached"), waiting.Message)
-		}
-	}).WithTimeout(soon).Should(Succeed())
+	Eventually(ctx, func() error { return member.Settled(ctx, set) }).WithTimeout(soon).Should(Succeed())
 }
 
 // waits waits until condition Waiting has the reason and says all of this.
 func waits(ctx context.Context, set *appsv1beta1.CloneSet, reason string, says ...string) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		waiting := conditions.FindCompat(current(ctx, g, set).Status.Conditions, appsv1beta1.CloneSetConditionWaiting)
-		g.Expect(waiting).NotTo(BeNil())
-		g.Expect(waiting.Reason).To(Equal(reason), waiting.Message)
-		for _, text := range says {
-			g.Expect(waiting.Message).To(ContainSubstring(text))
-		}
-	}).WithTimeout(soon).Should(Succeed())
+	Eventually(ctx, func() error { return member.Waits(ctx, set, reason, says...) }).WithTimeout(soon).Should(Succeed())
 }
 
 // podsOf lists the pods of a set that are not being deleted.
