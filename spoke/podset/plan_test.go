@@ -233,6 +233,11 @@ func TestPlan(t *testing.T) {
 			return s
 		}(), []string{"refresh a"}},
 		"partition raised, gate on (CS-19)": {newScene(rollout.Budget{Replicas: 3, Partition: 2, MaxUnavailable: 1, Rollback: true}).add("a", 1).add("b", 2).add("c", 2), []string{"update b"}},
+		"a pod to be deleted anyway fills a place of the update": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 5, Partition: 4, MaxUnavailable: 1}).add("a", 1, specified).add("b", 1, notReady).add("c", 1).add("d", 1).add("e", 1)
+			s.rules.Update.Policy = Recreate
+			return s
+		}(), nil},
 		"named for deletion, replicas as before": {func() *scene {
 			s := newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1, SameRevision: true}).add("a", 2).add("b", 2)
 			s.replicas.Specified = []string{"a"}

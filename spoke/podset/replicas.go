@@ -62,7 +62,7 @@ func (r *Replicas) Scale(v *View) Scale {
 		}
 		if diff.ScaleUp > diff.ScaleUpLimit {
 			out.Waits = append(out.Waits, Wait{Reason: WaitScaleUpLimited, Pods: unavailable(v.Active), Message: fmt.Sprintf(
-				"scaleStrategy.maxUnavailable lets %d pods be unavailable: creating %d of %d", r.Budget.CreateLimit, diff.ScaleUpLimit, diff.ScaleUp)})
+				"scaleStrategy.maxUnavailable lets %s be unavailable: creating %d of %d", podsOf(r.Budget.CreateLimit), diff.ScaleUpLimit, diff.ScaleUp)})
 		}
 	}
 	// When nothing may be created now, pods that are leaving must not have to wait for that: they
@@ -168,7 +168,7 @@ func (r *Replicas) remove(v *View, d rollout.Diff, out *Scale) {
 	}
 	if surplus > 0 {
 		if len(leaving) > 0 {
-			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%d more pods are too many: who goes is decided when those leaving are gone", surplus), Pods: leaving})
+			out.Waits = append(out.Waits, Wait{Reason: WaitDeletions, Message: fmt.Sprintf("%s more to go: which is decided when those leaving are gone", podsOf(surplus)), Pods: leaving})
 		} else {
 			held = append(held, r.removeSurplus(v, d, &limit, out)...)
 		}
@@ -238,8 +238,8 @@ func (l *readyLimit) take(p *rollout.Pod) bool {
 func (r *Replicas) usedUp(v *View) string {
 	const named = 3
 	names := unavailable(v.Active)
-	text := fmt.Sprintf("maxUnavailable %d is used up: of %d pods wanted %d are there, %d of them unavailable",
-		r.Budget.MaxUnavailable, r.Budget.Replicas, len(v.Active), len(names))
+	text := fmt.Sprintf("maxUnavailable %d is used up: %s wanted, %d there, %d of them unavailable",
+		r.Budget.MaxUnavailable, podsOf(r.Budget.Replicas), len(v.Active), len(names))
 	switch n := len(names); {
 	case n == 0:
 		return text
@@ -248,4 +248,12 @@ func (r *Replicas) usedUp(v *View) string {
 	default:
 		return fmt.Sprintf("%s (%s and %d more)", text, strings.Join(names[:named], ", "), n-named)
 	}
+}
+
+// podsOf says how many pods, for people to read.
+func podsOf(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }

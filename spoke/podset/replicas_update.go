@@ -84,9 +84,9 @@ func (r *Replicas) partitionWait(v *View) []Wait {
 	if old == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("partition %d keeps %d pods at the old revision", r.Budget.Partition, old)
+	message := fmt.Sprintf("partition %d keeps %s at the old revision", r.Budget.Partition, podsOf(old))
 	if behind := r.Budget.Partition - old; behind > 0 && !r.Budget.Rollback && !r.Budget.SameRevision {
-		message += fmt.Sprintf("; %d pods beyond it were updated before and are not moved back (gate CloneSetPartitionRollback is off)", behind)
+		message += fmt.Sprintf("; %s beyond it updated before: not moved back, as gate CloneSetPartitionRollback is off", podsOf(behind))
 	}
 	return []Wait{{Reason: WaitPartition, Message: message}}
 }

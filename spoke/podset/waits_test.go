@@ -72,24 +72,24 @@ func TestWaitsAreTold(t *testing.T) {
 		"partition": {newScene(rollout.Budget{Replicas: 3, Partition: 2, MaxUnavailable: 1}).add("a", 1).add("b", 1).add("c", 2),
 			[]string{"PartitionReached: partition 2 keeps 2 pods at the old revision"}},
 		"partition raised behind what was updated (CS-19)": {newScene(rollout.Budget{Replicas: 3, Partition: 2, MaxUnavailable: 1}).add("a", 1).add("b", 2).add("c", 2),
-			[]string{"PartitionReached: partition 2 keeps 1 pods at the old revision; 1 pods beyond it were updated before and are not moved back (gate CloneSetPartitionRollback is off)"}},
+			[]string{"PartitionReached: partition 2 keeps 1 pod at the old revision; 1 pod beyond it updated before: not moved back, as gate CloneSetPartitionRollback is off"}},
 		"partition raised, gate on (CS-19)": {newScene(rollout.Budget{Replicas: 3, Partition: 2, MaxUnavailable: 1, Rollback: true}).add("a", 1).add("b", 2).add("c", 2), nil},
 		"partition with nothing to update":  {newScene(rollout.Budget{Replicas: 1, Partition: 1, SameRevision: true}).add("a", 2), nil},
 		"paused": {with(newScene(one).add("a", 1), func(s *scene) { s.rules.Update.Hold = &Wait{Reason: "Paused", Message: "paused is true"} }),
 			[]string{"Paused: paused is true [a]"}},
 		"paused with nothing to do": {with(newScene(same).add("a", 2), func(s *scene) { s.rules.Update.Hold = &Wait{Reason: "Paused"} }), nil},
 		"budget used up by a pod": {newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1}).add("a", 1).add("b", 2, notReady), []string{
-			"MaxUnavailableReached: maxUnavailable 1 is used up: of 2 pods wanted 2 are there, 1 of them unavailable (b)", "PodsNotReady: pods are not ready [b]"}},
+			"MaxUnavailableReached: maxUnavailable 1 is used up: 2 pods wanted, 2 there, 1 of them unavailable (b)", "PodsNotReady: pods are not ready [b]"}},
 		"budget used up by five pods": {newScene(rollout.Budget{Replicas: 6, MaxUnavailable: 5}).add("a", 1).add("b", 2, notReady).add("c", 2, notReady).add("d", 2, notReady).add("e", 2, notReady).add("f", 2, notReady), []string{
-			"MaxUnavailableReached: maxUnavailable 5 is used up: of 6 pods wanted 6 are there, 5 of them unavailable (b, c, d and 2 more)", "PodsNotReady: pods are not ready [b c d e f]"}},
+			"MaxUnavailableReached: maxUnavailable 5 is used up: 6 pods wanted, 6 there, 5 of them unavailable (b, c, d and 2 more)", "PodsNotReady: pods are not ready [b c d e f]"}},
 		"no budget at all": {newScene(rollout.Budget{Replicas: 1}).add("a", 1), []string{
-			"MaxUnavailableReached: maxUnavailable 0 is used up: of 1 pods wanted 1 are there, 0 of them unavailable"}},
+			"MaxUnavailableReached: maxUnavailable 0 is used up: 1 pod wanted, 1 there, 0 of them unavailable"}},
 		"deletion asked for, no budget": {newScene(rollout.Budget{Replicas: 2, SameRevision: true}).add("a", 2, specified).add("b", 2), []string{
-			"MaxUnavailableReached: maxUnavailable 0 is used up: of 2 pods wanted 2 are there, 0 of them unavailable: ready pods to be deleted stay [a]"}},
+			"MaxUnavailableReached: maxUnavailable 0 is used up: 2 pods wanted, 2 there, 0 of them unavailable: ready pods to be deleted stay [a]"}},
 		"creation": {newScene(rollout.Budget{Replicas: 3, CreateLimit: 1, SameRevision: true}).add("a", 2, notReady), []string{
-			"ScaleUpLimited: scaleStrategy.maxUnavailable lets 1 pods be unavailable: creating 0 of 2 [a]", "PodsNotReady: pods are not ready [a]"}},
+			"ScaleUpLimited: scaleStrategy.maxUnavailable lets 1 pod be unavailable: creating 0 of 2 [a]", "PodsNotReady: pods are not ready [a]"}},
 		"more to remove": {hooked(newScene(rollout.Budget{Replicas: 1, MaxUnavailable: 1, SameRevision: true}).add("a", 2).add("b", 2).add("c", 2, inState("PreparingDelete"), labelled("hold"))), []string{
-			"LifecycleHook: preDelete hook held by label hold=1 [c]", "DeletionsRunning: 1 more pods are too many: who goes is decided when those leaving are gone [c]"}},
+			"LifecycleHook: preDelete hook held by label hold=1 [c]", "DeletionsRunning: 1 pod more to go: which is decided when those leaving are gone [c]"}},
 		"no more to remove": {hooked(newScene(rollout.Budget{Replicas: 2, MaxUnavailable: 1, SameRevision: true}).add("a", 2).add("b", 2).add("c", 2, inState("PreparingDelete"), labelled("hold"))), []string{
 			"LifecycleHook: preDelete hook held by label hold=1 [c]"}},
 		"claims": {with(newScene(rollout.Budget{Replicas: 2, SameRevision: true}).add("a", 2), func(s *scene) { s.replicas.Awaited = []string{"z"} }), []string{
