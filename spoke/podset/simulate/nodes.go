@@ -25,7 +25,7 @@ func (w *World) Nodes() {
 	for _, pod := range w.Truth() {
 		w.strike(pod)
 		if w.chance(pace) {
-			w.live(w.truth[pod.Name])
+			w.live(w.truth[pod.Name], pace)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func (w *World) Nodes() {
 // Settle lets every pod make its next step for sure.
 func (w *World) Settle() {
 	for _, pod := range w.Truth() {
-		w.live(pod)
+		w.live(pod, 1)
 	}
 }
 
@@ -54,7 +54,8 @@ func (w *World) strike(pod *corev1.Pod) {
 	}
 }
 
-func (w *World) live(pod *corev1.Pod) {
+// live makes the pod's next step; restarts is the chance of each container to restart in it where it has to.
+func (w *World) live(pod *corev1.Pod, restarts float64) {
 	switch {
 	case pod == nil || pods.IsFinished(pod) && pod.DeletionTimestamp == nil:
 	case pod.DeletionTimestamp != nil:
@@ -66,18 +67,18 @@ func (w *World) live(pod *corev1.Pod) {
 		after.Spec.NodeName = fmt.Sprint("node-", w.Rand.Intn(nodeCount))
 		w.put(&after)
 	default:
-		w.kubelet(pod)
+		w.kubelet(pod, restarts)
 	}
 }
 
 // kubelet runs what the spec says and reports it.
-func (w *World) kubelet(pod *corev1.Pod) {
+func (w *World) kubelet(pod *corev1.Pod, restarts float64) {
 	after := *pod
 	after.Status.Phase = corev1.PodRunning
 	after.Status.Conditions = slices.Clone(pod.Status.Conditions)
 	changed := pod.Status.Phase != corev1.PodRunning
 	ready := !w.sick[pod.Name] && !slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return w.Bad[c.Image] })
-	changed = runContainers(pod, &after, ready) || changed
+	changed = w.runContainers(pod, &after, ready, restarts) || changed
 	changed = w.condition(&after, corev1.ContainersReady, ready) || changed
 	for _, gate := range pod.Spec.ReadinessGates {
 		c := pods.Condition(pod, gate.ConditionType)
@@ -89,8 +90,9 @@ func (w *World) kubelet(pod *corev1.Pod) {
 	}
 }
 
-// runContainers gives every container the image and resources of its spec and tells whether that changed anything.
-func runContainers(pod, after *corev1.Pod, ready bool) (changed bool) {
+// runContainers gives containers the image and resources of their spec, one after the other, and tells whether that
+// changed anything.
+func (w *World) runContainers(pod, after *corev1.Pod, ready bool, restarts float64) (changed bool) {
 	after.Status.ContainerStatuses = slices.Clone(pod.Status.ContainerStatuses)
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -98,7 +100,7 @@ func runContainers(pod, after *corev1.Pod, ready bool) (changed bool) {
 			after.Status.ContainerStatuses = append(after.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, RestartCount: -1})
 		}
 		status := &after.Status.ContainerStatuses[i]
-		if status.Image != c.Image {
+		if status.Image != c.Image && (status.Image == "" || w.chance(restarts)) {
 			changed = true
 			status.Image, status.ImageID = c.Image, "id-"+c.Image
 			status.RestartCount++

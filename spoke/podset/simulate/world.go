@@ -128,7 +128,7 @@ func (w *World) deliverOne() {
 	w.cache[e.name] = e.pod
 }
 
-func (w *World) chance(p float64) bool { return p > 0 && w.Rand.Float64() < p }
+func (w *World) chance(p float64) bool { return p >= 1 || p > 0 && w.Rand.Float64() < p }
 
 // put stores a new version of a pod.
 func (w *World) put(pod *corev1.Pod) *corev1.Pod {
