@@ -29,8 +29,8 @@ import (
 // kills is how often the spoke is killed in the middle of its work.
 const kills = 50
 
-// victims are three sets that the spoke works on while it is killed: one updated in place, one recreated with surge,
-// one that uses its claims again.
+// victims are three sets that the spoke works on while it is killed: one updated in place after a grace
+// period, one recreated with surge, one that uses its claims again.
 type victims struct {
 	ctx    context.Context
 	ns     string
@@ -75,7 +75,7 @@ var _ = Describe("a spoke that is killed", func() {
 
 func (v *victims) create() {
 	GinkgoHelper()
-	make := func(name string, policy appsv1beta1.PodUpdateStrategyType) *appsv1beta1.CloneSet {
+	set := func(name string, policy appsv1beta1.PodUpdateStrategyType) *appsv1beta1.CloneSet {
 		set := withClaims(newSet(v.ns, 5, policy))
 		set.Name = name
 		set.Spec.Selector.MatchLabels = map[string]string{"app": name}
@@ -83,11 +83,12 @@ func (v *victims) create() {
 		set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(2))
 		return set
 	}
-	v.place = make("place", appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
-	v.fresh = make("fresh", appsv1beta1.RecreatePodUpdateStrategyType)
+	v.place = set("place", appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+	v.place.Spec.UpdateStrategy.RollingUpdate.InPlaceUpdateStrategy = &appsv1beta1.InPlaceUpdateStrategy{GracePeriodSeconds: 1}
+	v.fresh = set("fresh", appsv1beta1.RecreatePodUpdateStrategyType)
 	v.fresh.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(0))
 	v.fresh.Spec.UpdateStrategy.RollingUpdate.MaxSurge = ptr.To(intstr.FromInt32(2))
-	v.again = make("again", appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
+	v.again = set("again", appsv1beta1.InPlaceIfPossiblePodUpdateStrategyType)
 	v.again.Spec.ScaleStrategy.EnablePVCReuse = true
 	v.watch.reuses["again"] = true
 	for _, set := range v.sets() {
