@@ -97,10 +97,14 @@ func (p *pass) trimPodsToDelete(ctx context.Context) (steps.Outcome, error) {
 
 // truncate deletes revisions beyond the history limit.
 func (p *pass) truncate(ctx context.Context) (steps.Outcome, error) {
+	limit := int(*p.set.Spec.RevisionHistoryLimit)
+	if len(p.history.All) <= limit {
+		return steps.Outcome{}, nil
+	}
 	inUse := []string{p.history.Update.Name, p.history.Current.Name}
 	for _, pod := range p.pods {
 		inUse = append(inUse, pod.Labels[appsv1beta1.ControllerRevisionHashLabel])
 	}
-	surplus := revision.Truncate(p.history.All, inUse, int(*p.set.Spec.RevisionHistoryLimit))
+	surplus := revision.Truncate(p.history.All, inUse, limit)
 	return steps.Outcome{}, p.revisions.Remove(ctx, surplus)
 }

@@ -58,13 +58,10 @@ func (p *pass) tidyClaims(ctx context.Context) (steps.Outcome, error) {
 	if p.set.Spec.ScaleStrategy.EnablePVCReuse {
 		return steps.Outcome{}, p.tidyMarked(ctx)
 	}
-	byInstance := map[string]*corev1.Pod{}
-	for _, pod := range p.pods {
-		id := pod.Labels[appsv1beta1.CloneSetInstanceID]
-		if have := byInstance[id]; id != "" && (have == nil || !pods.IsActive(have)) {
-			byInstance[id] = pod
-		}
+	if len(p.claims) == 0 {
+		return steps.Outcome{}, nil
 	}
+	byInstance := instanceOf(p.pods)
 	var kept []*corev1.PersistentVolumeClaim
 	var errs []error
 	for _, claim := range p.claims {
@@ -118,6 +115,18 @@ func (p *pass) unmark(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// instanceOf finds pods by their instance's id; one that runs stands before one that is dead.
+func instanceOf(list []*corev1.Pod) map[string]*corev1.Pod {
+	out := map[string]*corev1.Pod{}
+	for _, pod := range list {
+		id := pod.Labels[appsv1beta1.CloneSetInstanceID]
+		if have := out[id]; id != "" && (have == nil || !pods.IsActive(have)) {
+			out[id] = pod
+		}
+	}
+	return out
 }
 
 // fate is fateOf, but claims made for a pod that was refused are kept for the next attempt.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -65,6 +66,8 @@ type Options struct {
 type Reconciler struct {
 	Options
 	client    client.Client
+	podsOf    *ownership.Dependents[*corev1.Pod]
+	claimsOf  *ownership.Dependents[*corev1.PersistentVolumeClaim]
 	revisions *revision.Store
 	executor  *execute.Executor
 	events    events.Publisher
@@ -91,12 +94,14 @@ type differs struct{ plain, strict *inplace.Differ }
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch;update
 
-// SetupWithManager starts the controller with the manager. The manager's cache must have the index
-// ownership.ControllerUIDIndex on Pods and PersistentVolumeClaims.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.tallies = newTallies(mgr.GetCache())
 	if err := registerMetrics(mgr, r.tallies); err != nil {
 		return fmt.Errorf("metrics: %w", err)
+	}
+	if err := r.index(ctx, mgr.GetCache()); err != nil {
+		return err
 	}
 	r.init(mgr.GetClient(), mgr.GetAPIReader(), events.New(mgr.GetEventRecorder(controllerName)))
 	wake := ownership.EnqueueController(appsv1beta1.Kind("CloneSet").GroupKind(), func(uid types.UID) time.Duration {
@@ -112,7 +117,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // Add starts the controller with the manager.
-func Add(mgr ctrl.Manager, o Options) error { return (&Reconciler{Options: o}).SetupWithManager(mgr) }
+func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	return (&Reconciler{Options: o}).SetupWithManager(ctx, mgr)
+}
+
+// index makes the cache find pods and claims by their set.
+func (r *Reconciler) index(ctx context.Context, informers cache.Informers) (err error) {
+	if r.podsOf, err = ownership.NewDependents(ctx, informers, &corev1.Pod{}); err != nil {
+		return err
+	}
+	r.claimsOf, err = ownership.NewDependents(ctx, informers, &corev1.PersistentVolumeClaim{})
+	return err
+}
 
 func (r *Reconciler) init(c client.Client, live client.Reader, publisher events.Publisher) {
 	if r.Clock == nil {

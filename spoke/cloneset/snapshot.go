@@ -18,7 +18,6 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
-	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/steps"
 	"github.com/flotilla-sh/flotilla/spoke/podset"
 	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
@@ -77,35 +76,19 @@ func (p *pass) refuse(ctx context.Context, message string) (steps.Outcome, error
 	return steps.Outcome{Stop: true}, p.writeStatus(ctx, &status)
 }
 
-// mine lists from the cache what this set controls, without copying: none of it may be changed.
-func (p *pass) mine() []client.ListOption {
-	return []client.ListOption{
-		client.InNamespace(p.set.Namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency,
-		client.MatchingFields{ownership.ControllerUIDIndex: string(p.set.UID)},
-	}
-}
-
 func (p *pass) listPods(ctx context.Context) ([]*corev1.Pod, time.Duration, error) {
-	var list corev1.PodList
-	if err := p.client.List(ctx, &list, p.mine()...); err != nil {
+	list, err := p.podsOf.Of(p.set.UID)
+	if err != nil {
 		return nil, 0, fmt.Errorf("list pods: %w", err)
 	}
-	out := make([]*corev1.Pod, len(list.Items))
-	for i := range list.Items {
-		out[i] = &list.Items[i]
-	}
-	return execute.Observe(ctx, p.executor, p.set, out, func() *corev1.Pod { return &corev1.Pod{} })
+	return execute.Observe(ctx, p.executor, p.set, list, func() *corev1.Pod { return &corev1.Pod{} })
 }
 
 // listClaims leaves terminating claims out: they are as good as gone and hold nothing up.
 func (p *pass) listClaims(ctx context.Context) ([]*corev1.PersistentVolumeClaim, time.Duration, error) {
-	var list corev1.PersistentVolumeClaimList
-	if err := p.client.List(ctx, &list, p.mine()...); err != nil {
+	all, err := p.claimsOf.Of(p.set.UID)
+	if err != nil {
 		return nil, 0, fmt.Errorf("list claims: %w", err)
-	}
-	all := make([]*corev1.PersistentVolumeClaim, len(list.Items))
-	for i := range list.Items {
-		all[i] = &list.Items[i]
 	}
 	all, wait, err := execute.Observe(ctx, p.executor, p.set, all, func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} })
 	var out []*corev1.PersistentVolumeClaim

@@ -71,7 +71,7 @@ type spoke struct {
 // startSpoke runs the controller in a manager of its own until stop.
 func startSpoke(options Options) *spoke {
 	mgr := newManager(userAgent)
-	Expect(Add(mgr, options)).To(Succeed())
+	Expect(Add(context.Background(), mgr, options)).To(Succeed())
 	s := &spoke{done: make(chan struct{})}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
@@ -99,9 +99,7 @@ func newManager(agent string) manager.Manager {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	ctx := context.Background()
-	for _, obj := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1beta1.ImagePullJob{}} {
-		Expect(mgr.GetFieldIndexer().IndexField(ctx, obj, ownership.ControllerUIDIndex, ownership.IndexByController)).To(Succeed())
-	}
+	Expect(mgr.GetFieldIndexer().IndexField(ctx, &appsv1beta1.ImagePullJob{}, ownership.ControllerUIDIndex, ownership.IndexByController)).To(Succeed())
 	return mgr
 }
 

@@ -96,7 +96,7 @@ func condition(holds []hold, now time.Time) corev1.PodCondition {
 // readHolds reads the list from the condition's message; what is no such list counts as empty.
 func readHolds(pod *corev1.Pod) []hold {
 	c := pods.Condition(pod, kruisePodReady)
-	if c == nil || c.Message == "" {
+	if c == nil || c.Message == "" || c.Message == "[]" {
 		return nil
 	}
 	var holds []hold

@@ -23,6 +23,8 @@ type planner struct {
 	plan    Plan
 	touched map[string]bool
 	waits   waits
+	// labels of pods by the name of their revision.
+	labels map[string]map[string]string
 	// unplaced and unready are pods without a node, and without readiness, with nothing more to say of them.
 	unplaced, unready []string
 }
@@ -30,7 +32,7 @@ type planner struct {
 // Make plans one pass.
 func Make(s *Snapshot, r *Rules) Plan {
 	view, soonest := Look(s, r)
-	p := &planner{View: view, touched: map[string]bool{}, waits: waits{}}
+	p := &planner{View: view, touched: map[string]bool{}, waits: waits{}, labels: map[string]map[string]string{}}
 	p.scale(r.Members.Scale(view))
 	moved := !p.plan.Empty()
 	selection := r.Members.Select(view)

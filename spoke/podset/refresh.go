@@ -80,7 +80,12 @@ func (p *planner) backfillLabels(pod *corev1.Pod, patch *podpatch.Patch) {
 	if r == nil || p.Rules.RevisionLabels == nil {
 		return
 	}
-	for key, value := range p.Rules.RevisionLabels(r) {
+	labels, ok := p.labels[r.Name]
+	if !ok {
+		labels = p.Rules.RevisionLabels(r)
+		p.labels[r.Name] = labels
+	}
+	for key, value := range labels {
 		if _, ok := pod.Labels[key]; !ok {
 			patch.Label(key, value)
 		}

@@ -68,7 +68,7 @@ func addFleet(mgr manager.Manager, namespace string, opts Options) error {
 }
 
 // indexed are the kinds that controllers list by the uid of their owner.
-var indexed = []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}}
+var indexed = []client.Object{&corev1.Pod{}}
 
 func addIndexes(indexer client.FieldIndexer) error {
 	objects := indexed
@@ -89,7 +89,7 @@ func addCloneSet(mgr manager.Manager) error {
 	if err != nil {
 		return err
 	}
-	return cloneset.Add(mgr, cloneset.Options{
+	return cloneset.Add(context.Background(), mgr, cloneset.Options{
 		ShortHash:               features.Enabled(features.CloneSetShortHash),
 		PartitionRollback:       features.Enabled(features.CloneSetPartitionRollback),
 		PreparingUpdateAsUpdate: features.Enabled(features.PreparingUpdateAsUpdate),

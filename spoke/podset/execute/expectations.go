@@ -99,6 +99,13 @@ func (x *Expectations) Unseen(owner types.UID, kind client.Object, cached map[st
 	return !since.IsZero(), since
 }
 
+// any says whether any write is not known to be seen.
+func (x *Expectations) any(s scope) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.set[s]) > 0
+}
+
 // settle forgets what the cached objects show and returns what is still missing.
 func (x *Expectations) settle(s scope, cached map[string]client.Object) []expected {
 	x.mu.Lock()

@@ -23,12 +23,15 @@ import (
 // answer takes the place of the cache's. fresh makes an empty object of the kind. The result is
 // sorted by name.
 func Observe[T client.Object](ctx context.Context, e *Executor, owner client.Object, cached []T, fresh func() T) ([]T, time.Duration, error) {
-	byName := make(map[string]client.Object, len(cached))
-	for _, obj := range cached {
-		byName[obj.GetName()] = obj
-	}
 	s := scope{owner.GetUID(), kindOf(fresh())}
-	missing := e.Expectations.settle(s, byName)
+	var missing []expected
+	if e.Expectations.any(s) {
+		byName := make(map[string]client.Object, len(cached))
+		for _, obj := range cached {
+			byName[obj.GetName()] = obj
+		}
+		missing = e.Expectations.settle(s, byName)
+	}
 	if len(missing) == 0 {
 		return sortByName(cached), 0, nil
 	}
