@@ -43,7 +43,7 @@ func rulesOf(set *appsv1beta1.CloneSet, now situation, o *Options, d differs) (p
 		RevisionLabels: func(r *appsv1.ControllerRevision) map[string]string {
 			return revisionLabels(r, o.ShortHash)
 		},
-		KeepFinished: keepFinished,
+		KeepFinished: keepFinished, DropFinished: set.Spec.ScaleStrategy.PodsToDelete,
 	}
 	if set.Spec.ScaleStrategy.EnablePVCReuse && len(set.Spec.VolumeClaimTemplates) > 0 {
 		// A dead pod would keep its claims from being used again.

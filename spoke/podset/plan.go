@@ -112,13 +112,20 @@ func overwrites(pod *corev1.Pod, patch *podpatch.Patch) bool {
 	return false
 }
 
-// tidy deletes finished pods beyond those to keep, oldest first.
+// tidy deletes finished pods that somebody asked to delete, and the oldest of those beyond the number to keep.
 func (p *planner) tidy() {
+	var finished []*corev1.Pod
+	for _, pod := range p.Finished {
+		if pods.IsSpecifiedDelete(pod) || slices.Contains(p.Rules.DropFinished, pod.Name) {
+			p.plan.Delete = append(p.plan.Delete, Delete{Pod: pod, KeepClaims: true, Reason: "its deletion was asked for"})
+			continue
+		}
+		finished = append(finished, pod)
+	}
 	keep := p.Rules.KeepFinished
-	if keep < 0 || len(p.Finished) <= keep {
+	if keep < 0 || len(finished) <= keep {
 		return
 	}
-	finished := slices.Clone(p.Finished)
 	slices.SortStableFunc(finished, func(a, b *corev1.Pod) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})

@@ -186,6 +186,11 @@ func TestPlan(t *testing.T) {
 			newScene(rollout.Budget{Replicas: 1}).add("a", 2, failed).add("b", 2, failed).add("c", 2, failed).add("d", 2, failed).add("e", 2, failed),
 			[]string{"create w-2", "delete a", "delete b"}},
 
+		"dead pods that somebody wants gone": {func() *scene {
+			s := newScene(rollout.Budget{Replicas: 1}).add("a", 2).add("b", 2, failed, specified).add("c", 2, failed).add("d", 2, failed)
+			s.rules.DropFinished = []string{"a", "d", "nobody"}
+			return s
+		}(), []string{"delete b", "delete d"}},
 		"specified, one may go":             {newScene(rollout.Budget{Replicas: 3, MaxUnavailable: 1, SameRevision: true}).add("a", 2, specified).add("b", 2, specified).add("c", 2), []string{"delete a"}},
 		"specified, none may go":            {newScene(rollout.Budget{Replicas: 3, SameRevision: true}).add("a", 2, specified).add("b", 2).add("c", 2), nil},
 		"specified and not ready always go": {newScene(rollout.Budget{Replicas: 3, SameRevision: true}).add("a", 2, specified, notReady).add("b", 2, specified).add("c", 2), []string{"delete a"}},

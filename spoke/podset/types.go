@@ -56,6 +56,8 @@ type Rules struct {
 	RevisionLabels func(*appsv1.ControllerRevision) map[string]string
 	// KeepFinished is how many Failed and Succeeded pods are kept, newest first; negative: all.
 	KeepFinished int
+	// DropFinished are names of Failed and Succeeded pods to delete whatever KeepFinished says, beside those labelled so.
+	DropFinished []string
 }
 
 // UpdateRules say how a pod is updated.
