@@ -6,12 +6,14 @@
 package spoke
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -129,6 +131,11 @@ var _ = Describe("The pods of a CloneSet", Label("cloneset", "workloads"), func(
 		Expect(robbed.Annotations).To(HaveKey(appsv1beta1.InPlaceUpdateGraceKey))
 		Expect(member.Patch(ctx, &robbed, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`)))).To(Succeed())
 		Eventually(ctx, images(ctx, set)).WithTimeout(soon).Should(Equal("map[web:v1:1 web:v2:2]"))
+		for _, pod := range podsOf(ctx, set) {
+			if pod.UID != robbed.UID {
+				Expect(graceOf(&pod)).To(BeNumerically(">=", 5*time.Second), pod.Name)
+			}
+		}
 		edit(ctx, set, harness.Image("web", "web:v3"))
 		settled(ctx, set)
 		Expect(images(ctx, set)()).To(Equal("map[web:v3:3]"))
@@ -136,3 +143,15 @@ var _ = Describe("The pods of a CloneSet", Label("cloneset", "workloads"), func(
 		Expect(fleet.Signal(spokeProcess, 0)).To(Succeed(), "the spoke that began it still runs")
 	}, SpecTimeout(4*time.Minute))
 })
+
+// graceOf is how long the containers of an updated pod were left alone after its gate was closed.
+func graceOf(pod *corev1.Pod) time.Duration {
+	GinkgoHelper()
+	var state struct {
+		UpdateTimestamp        metav1.Time
+		ContainerBatchesRecord []struct{ Timestamp metav1.Time }
+	}
+	Expect(json.Unmarshal([]byte(pod.Annotations[appsv1beta1.InPlaceUpdateStateKey]), &state)).To(Succeed())
+	Expect(state.ContainerBatchesRecord).To(HaveLen(1))
+	return state.ContainerBatchesRecord[0].Timestamp.Sub(state.UpdateTimestamp.Time)
+}
