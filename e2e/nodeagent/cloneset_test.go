@@ -6,6 +6,7 @@
 package nodeagent
 
 import (
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -119,4 +120,26 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 			sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
 		}
 	}, SpecTimeout(3*time.Minute))
+
+	It("does so without node agents too, which its runtime names by the other tag", func(ctx SpecContext) {
+		agents(syscall.SIGSTOP)
+		DeferCleanup(func() { agents(syscall.SIGCONT) })
+		set := shop(ctx, 1)
+		for i, tag := range []string{"web:v1-same", "web:v2", "web:v1-same"} {
+			edit(ctx, set, harness.Image("web", tag))
+			settled(ctx, set)
+			pod := podsOf(ctx, set)[0]
+			Expect(harness.Ready(&pod, tag)).To(BeTrue())
+			Expect(pod.Annotations).NotTo(HaveKey(appsv1beta1.RuntimeContainerMetaKey))
+			Expect(status(&pod, "web").RestartCount).To(BeEquivalentTo(i + 1))
+		}
+	}, SpecTimeout(3*time.Minute))
 })
+
+// agents sends a signal to the node agents of the first member.
+func agents(signal syscall.Signal) {
+	GinkgoHelper()
+	for _, node := range []string{"member-1-node-1", "member-1-node-2"} {
+		Expect(fleet.Signal(node+"-flotilla-nodeagent", signal)).To(Succeed())
+	}
+}

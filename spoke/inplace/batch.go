@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/podpatch"
@@ -34,7 +35,7 @@ func patchBatch(pod *corev1.Pod, spec *Spec, state *State, now time.Time) (podpa
 			continue
 		}
 		patch.Image(name, image)
-		recordStatus(state, pod, name)
+		recordStatus(state, pod, name, now)
 	}
 	waiting := false
 	for name := range spec.ContainerResources {
@@ -82,14 +83,12 @@ func put[V any](m *map[string]V, key string, value V) {
 }
 
 // recordStatus notes what a container runs before its image changes.
-func recordStatus(state *State, pod *corev1.Pod, name string) {
+func recordStatus(state *State, pod *corev1.Pod, name string, now time.Time) {
 	var last ContainerStatus
 	pending, isPending := state.LastContainerStatuses[name]
 	if status := statusOf(pod, name); status != nil {
-		last.ImageID = status.ImageID
-		if isOfSpec(pod, name, status.ContainerID) {
-			last.ContainerID = status.ContainerID
-		}
+		last.ImageID, last.ContainerID, last.Since = status.ImageID, status.ContainerID, ptr.To(metav1.NewTime(now))
+		last.OfSpec = isOfSpec(pod, name, status.ContainerID)
 	}
 	if last.ImageID == "" || isPending {
 		last.Images = append(slices.Clone(pending.Images), imageOf(pod, name))

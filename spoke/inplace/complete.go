@@ -96,17 +96,26 @@ func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
 	}
 	want := imageOf(pod, name)
 	switch {
-	case want == "":
+	case want == "" || startedSince(pod, status, &last):
 		return true
 	case runsOneOf(status, last.Images, want):
 		return false
 	case status.ImageID != last.ImageID:
 		return true
-	case last.ContainerID != "" && status.ContainerID == last.ContainerID:
+	case last.OfSpec && status.ContainerID == last.ContainerID:
 		// A runtime names one digest by any of its tags, so the image's name proves nothing yet.
 		return false
 	}
 	return normalImage(want) == normalImage(status.Image)
+}
+
+// startedSince says whether the container was made after its change was written, by a kubelet that knows the pod as it
+// is. It tells where the image does not: a runtime may name one digest by another of its tags for ever.
+func startedSince(pod *corev1.Pod, status *corev1.ContainerStatus, last *ContainerStatus) bool {
+	if last.Since == nil || status.ImageID != last.ImageID || status.ContainerID == last.ContainerID || status.State.Running == nil {
+		return false
+	}
+	return pod.Status.ObservedGeneration >= pod.Generation && !status.State.Running.StartedAt.Before(last.Since)
 }
 
 // runsOneOf says whether a container runs an image by a name that it had in the pod's spec before, and not by the wanted

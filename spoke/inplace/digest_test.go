@@ -5,6 +5,10 @@ package inplace
 
 import (
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
@@ -51,5 +55,48 @@ func TestCompletionOfAnUpdateTakenBackUnseen(t *testing.T) {
 		if !IsComplete(pod) {
 			t.Errorf("waits for a restart that will not come, report %q", meta)
 		}
+	}
+}
+
+// ranAtT0 is what is recorded of a container of runningPod whose change is written at t0.
+func ranAtT0(name string) ContainerStatus {
+	since := metav1.NewTime(t0)
+	return ContainerStatus{ImageID: "id-" + name + ":1", ContainerID: "cri://" + name + "-" + name + ":1", Since: &since}
+}
+
+// Without a node agent nothing but the restart tells that a container runs another tag of its digest which its runtime
+// never names.
+func TestCompletionByTheRestartAlone(t *testing.T) {
+	started := func(id string, after time.Duration) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			status := &pod.Status.ContainerStatuses[0]
+			status.ContainerID = "cri://" + id
+			status.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(t0.Add(after))}
+		}
+	}
+	for name, tc := range map[string]struct {
+		play func(*corev1.Pod)
+		want bool
+	}{
+		"nothing happened":                     {play: func(*corev1.Pod) {}},
+		"a container made after the change":    {started("second", time.Second), true},
+		"in the same second":                   {started("second", 0), true},
+		"the same container":                   {play: started("c1-c1:1", time.Second)},
+		"another, made before the change":      {play: started("second", -time.Second)},
+		"the kubelet does not know the change": {play: func(pod *corev1.Pod) { started("second", time.Second)(pod); pod.Generation++ }},
+		"made after the change, and ended again": {play: func(pod *corev1.Pod) {
+			started("second", time.Second)(pod)
+			pod.Status.ContainerStatuses[0].State.Running = nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := runningPod(fourContainers())
+			pod.Generation, pod.Status.ObservedGeneration = 2, 2
+			begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:same"}})
+			tc.play(pod)
+			if got := IsComplete(pod); got != tc.want {
+				t.Errorf("complete %v, want %v", got, tc.want)
+			}
+		})
 	}
 }

@@ -176,12 +176,12 @@ func nextOf(s *State) string {
 func TestFirstBatchRecordsOldImageIDs(t *testing.T) {
 	pod := runningPod(fourContainers())
 	begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2", "c2": "c2:2"}})
-	if diff := cmp.Diff(map[string]ContainerStatus{"c1": {ImageID: "id-c1:1"}}, state(t, pod).LastContainerStatuses); diff != "" {
+	if diff := cmp.Diff(map[string]ContainerStatus{"c1": ranAtT0("c1")}, state(t, pod).LastContainerStatuses); diff != "" {
 		t.Error(diff)
 	}
 	restart(pod)
 	advance(t, pod, t0)
-	if diff := cmp.Diff(map[string]ContainerStatus{"c1": {ImageID: "id-c1:1"}, "c2": {ImageID: "id-c2:1"}}, state(t, pod).LastContainerStatuses); diff != "" {
+	if diff := cmp.Diff(map[string]ContainerStatus{"c1": ranAtT0("c1"), "c2": ranAtT0("c2")}, state(t, pod).LastContainerStatuses); diff != "" {
 		t.Error(diff)
 	}
 }

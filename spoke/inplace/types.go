@@ -58,9 +58,12 @@ type State struct {
 // ContainerStatus is what a container ran before it was changed.
 type ContainerStatus struct {
 	ImageID string `json:"imageID,omitempty"`
-	// ContainerID is there only where the node agent knew the container as made of the pod's spec, so
-	// that it must go now. Others do not know this field and need not keep it.
-	ContainerID string `json:"containerID,omitempty"`
+	// ContainerID is the container that ran at Since, when the change was written. Others do not know the fields below
+	// and need not keep them.
+	ContainerID string       `json:"containerID,omitempty"`
+	Since       *metav1.Time `json:"since,omitempty"`
+	// OfSpec: the node agent knew the container as made of the pod's spec as it was, so that it must go now.
+	OfSpec bool `json:"ofSpec,omitempty"`
 	// Images are what the pod's spec had before, where ImageID may not be the last to be seen of them: the container had
 	// not started yet, or an update before this one was not through.
 	Images []string `json:"images,omitempty"`
