@@ -7,14 +7,17 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// dependentsIndex is the informers' index by the uid of the controlling owner.
+// dependentsIndex is the informers' index by namespace and uid of the controlling owner.
 const dependentsIndex = "flotilla.sh/controller-uid"
+
+// dependentsKey keeps namespaces apart: whoever may write in one of them can name any owner's uid there, and an owner
+// has nothing outside of its own.
+func dependentsKey(namespace, uid string) string { return namespace + "/" + uid }
 
 // Dependents are the cached objects of one kind by their controlling owner. A client's List copies every object it
 // returns, which for the pods of a big workload is most of what a pass allocates; this copies nothing.
@@ -35,16 +38,22 @@ func NewDependents[T client.Object](ctx context.Context, from cache.Informers, k
 		return d, nil
 	}
 	return d, informer.AddIndexers(toolscache.Indexers{dependentsIndex: func(obj any) ([]string, error) {
-		if o, ok := obj.(client.Object); ok {
-			return IndexByController(o), nil
+		o, ok := obj.(client.Object)
+		if !ok {
+			return nil, nil
 		}
-		return nil, nil
+		keys := IndexByController(o)
+		for i := range keys {
+			keys[i] = dependentsKey(o.GetNamespace(), keys[i])
+		}
+		return keys, nil
 	}})
 }
 
-// Of returns the objects that the owner controls, in no order. They are the cache's own: none may be changed.
-func (d *Dependents[T]) Of(owner types.UID) ([]T, error) {
-	found, err := d.indexer.ByIndex(dependentsIndex, string(owner))
+// Of returns the objects in the owner's namespace that it controls, in no order. They are the cache's own: none may be
+// changed.
+func (d *Dependents[T]) Of(owner client.Object) ([]T, error) {
+	found, err := d.indexer.ByIndex(dependentsIndex, dependentsKey(owner.GetNamespace(), string(owner.GetUID())))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -41,17 +42,21 @@ func TestDependents(t *testing.T) {
 			{APIVersion: "v1", Kind: "Set", UID: "uid-a"}, {APIVersion: "v1", Kind: "Set", Name: owner, UID: "uid-b", Controller: ptr.To(controls)},
 		}}}
 	}
-	mine := pod("mine", "b", true)
-	for _, p := range []*corev1.Pod{mine, pod("shared", "b", false), {ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "free"}}} {
+	mine, forged := pod("mine", "b", true), pod("forged", "b", true)
+	forged.Namespace = "elsewhere"
+	for _, p := range []*corev1.Pod{mine, forged, pod("shared", "b", false), {ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "free"}}} {
 		if err := shared.GetIndexer().Add(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := dependents.Of("uid-b")
+	owner := func(uid types.UID) client.Object {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: uid}}
+	}
+	got, err := dependents.Of(owner("uid-b"))
 	if err != nil || len(got) != 1 || got[0] != mine {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got, err := dependents.Of("uid-a"); err != nil || len(got) != 0 {
+	if got, err := dependents.Of(owner("uid-a")); err != nil || len(got) != 0 {
 		t.Errorf("not its controller: %v, %v", got, err)
 	}
 }

@@ -77,7 +77,7 @@ func (p *pass) refuse(ctx context.Context, message string) (steps.Outcome, error
 }
 
 func (p *pass) listPods(ctx context.Context) ([]*corev1.Pod, time.Duration, error) {
-	list, err := p.podsOf.Of(p.set.UID)
+	list, err := p.podsOf.Of(p.set)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list pods: %w", err)
 	}
@@ -86,7 +86,7 @@ func (p *pass) listPods(ctx context.Context) ([]*corev1.Pod, time.Duration, erro
 
 // listClaims leaves terminating claims out: they are as good as gone and hold nothing up.
 func (p *pass) listClaims(ctx context.Context) ([]*corev1.PersistentVolumeClaim, time.Duration, error) {
-	all, err := p.claimsOf.Of(p.set.UID)
+	all, err := p.claimsOf.Of(p.set)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list claims: %w", err)
 	}
