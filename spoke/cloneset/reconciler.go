@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -158,7 +159,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	p := &pass{Reconciler: r, set: withDefaults(set), stored: set, began: r.Clock.Now()}
-	defer p.rest()
+	defer p.end(ctx)
 	return steps.Run(ctx,
 		steps.Step{Name: "gather", Do: p.gather},
 		steps.Step{Name: "claims", Do: p.tidyClaims},
@@ -175,6 +176,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 func (r *Reconciler) forget(set client.Object) {
 	r.executor.Expectations.Forget(set.GetUID())
 	r.executor.DropSpares(set)
+}
+
+// end makes the set rest. One that is gone meanwhile was forgotten before the pass's last writes were noted: once more.
+func (p *pass) end(ctx context.Context) {
+	p.rest()
+	var now appsv1beta1.CloneSet
+	err := p.client.Get(ctx, client.ObjectKeyFromObject(p.set), &now, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if apierrors.IsNotFound(err) || err == nil && now.UID != p.set.UID {
+		p.forget(p.set)
+	}
 }
 
 // rest lets the set rest after a pass in proportion to what the pass thought, its requests left out.

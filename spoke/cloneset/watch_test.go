@@ -4,10 +4,14 @@
 package cloneset
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -100,5 +104,32 @@ func TestDeletedSetIsForgotten(t *testing.T) {
 	}
 	if missing, _ := expected.Unseen(set.UID, &corev1.Pod{}, nil); missing {
 		t.Error("it still waits for a pod")
+	}
+}
+
+// The last writes of a pass may be noted after the set is gone: the end of the pass forgets them, and nobody else's.
+func TestSetDeletedDuringAPassIsForgotten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		there types.UID
+		left  bool
+	}{"gone": {"", false}, "made anew": {"another", false}, "still there": {"u", true}} {
+		t.Run(name, func(t *testing.T) {
+			set := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "u"}}
+			var there []client.Object
+			if tc.there != "" {
+				now := set.DeepCopy()
+				now.UID = tc.there
+				there = append(there, now)
+			}
+			sets, _, _ := metricsOf(t, there...)
+			expected := &execute.Expectations{}
+			expected.Created(set.UID, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, noon)
+			r := &Reconciler{client: sets, executor: &execute.Executor{Expectations: expected}}
+			r.Clock = clocktesting.NewFakePassiveClock(noon)
+			(&pass{Reconciler: r, set: set, began: noon}).end(context.Background())
+			if missing, _ := expected.Unseen(set.UID, &corev1.Pod{}, nil); missing != tc.left {
+				t.Errorf("waits for a pod: %v", missing)
+			}
+		})
 	}
 }
