@@ -20,6 +20,7 @@ import (
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/conditions"
 	"github.com/flotilla-sh/flotilla/spoke/podset"
+	"github.com/flotilla-sh/flotilla/spoke/podset/execute"
 	"github.com/flotilla-sh/flotilla/spoke/rollout"
 )
 
@@ -141,6 +142,29 @@ func TestFailuresClear(t *testing.T) {
 	set.Status = got
 	if got, _ := statusOf(factsOf(set, seen(0, 1, 0), 2, 0)); len(got.Conditions) != 0 {
 		t.Errorf("conditions left: %+v", got.Conditions)
+	}
+}
+
+// A deletion for an update that is refused, by a budget or a webhook, is a failure to update.
+func TestFailuresAreSorted(t *testing.T) {
+	refused := errors.New("refused")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-x"}}
+	for name, tc := range map[string]struct {
+		fact          execute.Fact
+		scale, update bool
+	}{
+		"creation":             {execute.Fact{Kind: execute.Created, Pod: pod, Err: refused}, true, false},
+		"deletion":             {execute.Fact{Kind: execute.Deleted, Pod: pod, Err: refused}, true, false},
+		"deletion to recreate": {execute.Fact{Kind: execute.Deleted, Pod: pod, ForUpdate: true, Err: refused}, false, true},
+		"change":               {execute.Fact{Kind: execute.Changed, Pod: pod, Err: refused}, false, true},
+		"success":              {execute.Fact{Kind: execute.Deleted, Pod: pod, ForUpdate: true}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &pass{stored: &appsv1beta1.CloneSet{}, outcome: execute.Outcome{Facts: []execute.Fact{tc.fact}}}
+			if scale, update := p.failures(); (scale != nil) != tc.scale || (update != nil) != tc.update {
+				t.Errorf("scale %v, update %v", scale, update)
+			}
+		})
 	}
 }
 

@@ -127,7 +127,7 @@ func (p *pass) failures() (scale, update error) {
 		f := &p.outcome.Facts[i]
 		switch {
 		case f.Err == nil || f.Raced() || f.InVain():
-		case f.Kind == execute.Changed:
+		case f.Kind == execute.Changed, f.ForUpdate:
 			updateErrs = append(updateErrs, f.Err)
 		default:
 			scaleErrs = append(scaleErrs, errors.New(textOf(p.stored, f)))
