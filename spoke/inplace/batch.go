@@ -82,6 +82,16 @@ func put[V any](m *map[string]V, key string, value V) {
 	(*m)[key] = value
 }
 
+// mostImages bounds the images that are noted of one container: a pod that never gets through an update may be given
+// any number of others, and all annotations together have a limit.
+const mostImages = 20
+
+// withImage has the image as its last and newest; the oldest beyond mostImages are forgotten.
+func withImage(images []string, image string) []string {
+	out := append(slices.DeleteFunc(slices.Clone(images), func(have string) bool { return have == image }), image)
+	return out[max(0, len(out)-mostImages):]
+}
+
 // recordStatus notes what a container runs before its image changes.
 func recordStatus(state *State, pod *corev1.Pod, name string, now time.Time) {
 	var last ContainerStatus
@@ -91,7 +101,7 @@ func recordStatus(state *State, pod *corev1.Pod, name string, now time.Time) {
 		last.OfSpec = isOfSpec(pod, name, status.ContainerID)
 	}
 	if last.ImageID == "" || isPending {
-		last.Images = append(slices.Clone(pending.Images), imageOf(pod, name))
+		last.Images = withImage(pending.Images, imageOf(pod, name))
 	}
 	put(&state.LastContainerStatuses, name, last)
 }

@@ -4,6 +4,7 @@
 package inplace
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -98,5 +99,28 @@ func TestCompletionByTheRestartAlone(t *testing.T) {
 				t.Errorf("complete %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// A pod that never starts is given one image after the other. What is noted of them does not grow for ever, and knows
+// the last ones.
+func TestImagesNotedAreBounded(t *testing.T) {
+	pod := runningPod(fourContainers())
+	pod.Status.ContainerStatuses[0].ImageID = ""
+	for i := range 3 * mostImages {
+		begin(t, pod, Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": fmt.Sprint("c1:", i%(2*mostImages)+2)}})
+	}
+	state, err := ReadState(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := state.LastContainerStatuses["c1"].Images
+	if len(images) != mostImages {
+		t.Fatalf("%d images are noted", len(images))
+	}
+	status := &pod.Status.ContainerStatuses[0]
+	status.ImageID, status.Image = "sha:late", images[0]
+	if IsComplete(pod) {
+		t.Error("an image of before is taken for the wanted one")
 	}
 }
