@@ -110,12 +110,13 @@ func containerChanged(pod *corev1.Pod, name string, last ContainerStatus) bool {
 }
 
 // startedSince says whether the container was made after its change was written, by a kubelet that knows the pod as it
-// is. It tells where the image does not: a runtime may name one digest by another of its tags for ever.
+// is. It tells where the image does not: a runtime may name one digest by another of its tags for ever. API servers that
+// count no generations of pods (before 1.33) leave open what the kubelet knew: the old image may have crashed just then.
 func startedSince(pod *corev1.Pod, status *corev1.ContainerStatus, last *ContainerStatus) bool {
 	if last.Since == nil || status.ImageID != last.ImageID || status.ContainerID == last.ContainerID || status.State.Running == nil {
 		return false
 	}
-	return pod.Status.ObservedGeneration >= pod.Generation && !status.State.Running.StartedAt.Before(last.Since)
+	return pod.Generation > 0 && pod.Status.ObservedGeneration >= pod.Generation && !status.State.Running.StartedAt.Before(last.Since)
 }
 
 // runsOneOf says whether a container runs an image by a name that it had in the pod's spec before, and not by the wanted

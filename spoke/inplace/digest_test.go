@@ -85,6 +85,10 @@ func TestCompletionByTheRestartAlone(t *testing.T) {
 		"the same container":                   {play: started("c1-c1:1", time.Second)},
 		"another, made before the change":      {play: started("second", -time.Second)},
 		"the kubelet does not know the change": {play: func(pod *corev1.Pod) { started("second", time.Second)(pod); pod.Generation++ }},
+		"nobody tells what the kubelet knows": {play: func(pod *corev1.Pod) {
+			started("second", time.Second)(pod)
+			pod.Generation, pod.Status.ObservedGeneration = 0, 0
+		}},
 		"made after the change, and ended again": {play: func(pod *corev1.Pod) {
 			started("second", time.Second)(pod)
 			pod.Status.ContainerStatuses[0].State.Running = nil
