@@ -40,7 +40,7 @@ func podChanged() predicate.Predicate {
 
 func matters(a, b *corev1.Pod) bool {
 	return a.UID != b.UID || a.Generation != b.Generation || metadataMatters(a, b) ||
-		a.Status.Phase != b.Status.Phase || a.Spec.NodeName != b.Spec.NodeName ||
+		a.Status.Phase != b.Status.Phase || a.Status.ObservedGeneration != b.Status.ObservedGeneration || a.Spec.NodeName != b.Spec.NodeName ||
 		!equality.Semantic.DeepEqual(a.Status.Conditions, b.Status.Conditions) ||
 		!equality.Semantic.DeepEqual(a.Status.ContainerStatuses, b.Status.ContainerStatuses) ||
 		!equality.Semantic.DeepEqual(a.Spec.Containers, b.Spec.Containers)

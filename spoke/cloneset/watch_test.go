@@ -28,6 +28,7 @@ func TestPodFilter(t *testing.T) {
 		"revision label":         {func(p *corev1.Pod) { p.Labels = map[string]string{appsv1beta1.ControllerRevisionHashLabel: "x"} }, true},
 		"hook finalizer (CS-11)": {func(p *corev1.Pod) { p.Finalizers = []string{"x/f"} }, true},
 		"failed":                 {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, true},
+		"what the kubelet knows": {func(p *corev1.Pod) { p.Status.ObservedGeneration = 2 }, true},
 		"deletion":               {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} }, true},
 		"ready": {func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
