@@ -10,7 +10,8 @@
 //  1. scale: Members says who should exist; removals go through the preDelete hook;
 //  2. refresh: every pod's in-place update and lifecycle state move on by one step;
 //  3. update: only when scaling moved nothing, Members says which pods move to another revision,
-//     and each is started in place or marked for recreation.
+//     and each is started in place, deleted to be recreated, or marked for that where its replacement
+//     comes first or a hook holds it.
 //
 // Refreshing never takes a pod away, so it may share a pass with the others; scaling and starting
 // updates never do, because both spend the same unavailability budget.

@@ -166,7 +166,7 @@ const (
 	UpdateInPlace
 	// PrepareUpdate puts a pod into PreparingUpdate because its hook is held.
 	PrepareUpdate
-	// MarkForRecreate labels a pod so that the next pass replaces it.
+	// MarkForRecreate labels a pod so that the next passes replace it, where it cannot be deleted at once.
 	MarkForRecreate
 	// PrepareDelete puts a pod into PreparingDelete because its hook is held.
 	PrepareDelete
