@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -65,6 +66,7 @@ func cloneSet(obj *v1beta1.CloneSet) *problems {
 	selector := p.selector(path.Child("selector"), spec.Selector)
 	template := path.Child("template")
 	p.selected(template.Child("metadata", "labels"), selector, spec.Template.Labels)
+	p.selectsPods(path.Child("selector"), selector, spec.Template.Labels)
 	p.podTemplate(template, &spec.Template, spec.VolumeClaimTemplates)
 	p.alwaysRunning(template.Child("spec"), &spec.Template.Spec)
 
@@ -76,6 +78,14 @@ func cloneSet(obj *v1beta1.CloneSet) *problems {
 	p.numberOrPercent(scale.Child("maxUnavailable"), spec.ScaleStrategy.MaxUnavailable, true)
 	p.cloneSetUpdate(path.Child("updateStrategy"), &spec.UpdateStrategy, *spec.Replicas)
 	return p
+}
+
+// selectsPods wants a selector that the pods of a template which it matches go on to match: each of them would be let
+// go of and made again for ever.
+func (p *problems) selectsPods(path *field.Path, selector labels.Selector, template map[string]string) {
+	if selector != nil && selector.Matches(labels.Set(template)) && !selector.Matches(labels.Set(v1beta1.CloneSetPodLabels(template))) {
+		p.invalid(path, selector.String(), "must not ask for labels that each pod gets by itself (revision, instance, state)")
+	}
 }
 
 func (p *problems) cloneSetUpdate(path *field.Path, strategy *v1beta1.CloneSetUpdateStrategy, replicas int32) {

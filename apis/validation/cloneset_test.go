@@ -39,6 +39,8 @@ func TestValidateCloneSet(t *testing.T) {
 		"bad selector operator":                   bad("spec.selector.matchExpressions[0].operator: not a valid", "spec.selector.matchExpressions: [{key: a, operator: Sideways}]"),
 		"bad selector value":                      bad("spec.selector: Invalid value", "spec.selector.matchExpressions: [{key: b, operator: NotIn, values: ['a b']}]"),
 		"selector misses the template":            bad("spec.template.metadata.labels: must match spec.selector (app=web)", "spec.template.metadata.labels: {app: other}"),
+		"selector on what each pod gets":          bad("spec.selector: labels that each pod gets by itself", "spec.selector.matchLabels: {app: web, pod-template-hash: a}", "spec.template.metadata.labels: {app: web, pod-template-hash: a}"),
+		"selector that all pods match":            good("spec.selector.matchExpressions: [{key: pod-template-hash, operator: Exists}]", "spec.template.metadata.labels: {app: web, pod-template-hash: a}"),
 		"restart policy":                          bad("spec.template.spec.restartPolicy: supported values: \"Always\"", "spec.template.spec.restartPolicy: Never"),
 		"restart policy Always":                   good("spec.template.spec.restartPolicy: Always"),
 		"deadline of pods":                        bad("spec.template.spec.activeDeadlineSeconds: take the field out", "spec.template.spec.activeDeadlineSeconds: 5"),

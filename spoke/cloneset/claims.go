@@ -61,7 +61,7 @@ func (p *pass) tidyClaims(ctx context.Context) (steps.Outcome, error) {
 	if len(p.claims) == 0 {
 		return steps.Outcome{}, nil
 	}
-	byInstance := instanceOf(p.pods)
+	byInstance := instanceOf(p.set, p.pods)
 	var kept []*corev1.PersistentVolumeClaim
 	var errs []error
 	for _, claim := range p.claims {
@@ -118,10 +118,10 @@ func (p *pass) unmark(ctx context.Context) error {
 }
 
 // instanceOf finds pods by their instance's id; one that runs stands before one that is dead.
-func instanceOf(list []*corev1.Pod) map[string]*corev1.Pod {
+func instanceOf(set *appsv1beta1.CloneSet, list []*corev1.Pod) map[string]*corev1.Pod {
 	out := map[string]*corev1.Pod{}
 	for _, pod := range list {
-		id := pod.Labels[appsv1beta1.CloneSetInstanceID]
+		id := instanceID(set, pod)
 		if have := out[id]; id != "" && (have == nil || !pods.IsActive(have)) {
 			out[id] = pod
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -43,7 +44,7 @@ func newInstances(p *pass) *instances {
 		templates: map[string]*corev1.PodTemplateSpec{}, newID: func() string { return rand.String(idLength) },
 	}
 	for _, pod := range p.pods {
-		out.taken[pod.Labels[appsv1beta1.CloneSetInstanceID]] = true
+		out.taken[instanceID(p.set, pod)] = true
 	}
 	bound := map[string]bool{}
 	for _, claim := range p.claims {
@@ -97,11 +98,11 @@ func (b *instances) Build(c podset.Create) (*corev1.Pod, []*corev1.PersistentVol
 		},
 		Spec: *template.Spec.DeepCopy(),
 	}
-	maps.Copy(pod.Labels, template.Labels)
+	copyUnmarked(pod.Labels, template.Labels)
 	maps.Copy(pod.Labels, revisionLabels(c.Revision, b.short))
 	pod.Labels[appsv1beta1.CloneSetInstanceID] = id
 	pod.Labels[appsv1beta1.LifecycleStateKey] = string(appsv1beta1.LifecycleStatePreparingNormal)
-	maps.Copy(pod.Annotations, template.Annotations)
+	copyUnmarked(pod.Annotations, template.Annotations)
 	pod.Annotations[appsv1beta1.LifecycleTimestampKey] = b.now.UTC().Format(time.RFC3339)
 	for _, gate := range []corev1.PodConditionType{appsv1beta1.InPlaceUpdateReady, appsv1beta1.KruisePodReadyConditionType} {
 		addReadinessGate(pod, gate)
@@ -111,6 +112,26 @@ func (b *instances) Build(c podset.Create) (*corev1.Pod, []*corev1.PersistentVol
 		return slices.ContainsFunc(b.claims, func(have *corev1.PersistentVolumeClaim) bool { return have.Name == c.Name })
 	})
 	return pod, missing, nil
+}
+
+// copyUnmarked copies what a template passes on to its pods: a pod that is made with the mark to be deleted would be
+// deleted and made for ever.
+func copyUnmarked(pod, template map[string]string) {
+	for key, value := range template {
+		if !appsv1beta1.IsPodMark(key) {
+			pod[key] = value
+		}
+	}
+}
+
+// instanceID is what pairs a pod with its claims. The pod's name ends in it, which nobody can change; a pod that has
+// its name from somebody else has the label only.
+func instanceID(set *appsv1beta1.CloneSet, pod *corev1.Pod) string {
+	prefix := set.Name + "-"
+	if id, ok := strings.CutPrefix(pod.Name, prefix); ok && pod.GenerateName == prefix {
+		return id
+	}
+	return pod.Labels[appsv1beta1.CloneSetInstanceID]
 }
 
 func (b *instances) template(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
@@ -130,7 +151,7 @@ func (b *instances) template(r *appsv1.ControllerRevision) (*corev1.PodTemplateS
 
 // Claims implements execute.Builder: the claims of the pod's instance.
 func (b *instances) Claims(pod *corev1.Pod) []*corev1.PersistentVolumeClaim {
-	id := pod.Labels[appsv1beta1.CloneSetInstanceID]
+	id := instanceID(b.set, pod)
 	if id == "" {
 		return nil
 	}

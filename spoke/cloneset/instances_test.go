@@ -94,6 +94,44 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// A template copied from a pod has marks of that pod: a new one must not be born to be deleted.
+func TestBuildLeavesMarksOut(t *testing.T) {
+	set := setWithClaims()
+	set.Spec.Template.Labels[appsv1beta1.SpecifiedDeleteKey] = "true"
+	set.Spec.Template.Labels[appsv1beta1.CloneSetInstanceID] = "other"
+	set.Spec.Template.Annotations[appsv1beta1.InPlaceUpdateStateKey] = "{}"
+	b := newInstances(&pass{Reconciler: &Reconciler{}, set: set, now: noon})
+	pod, _, err := b.Build(podset.Create{Revision: revisionFor(t, set)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, marked := pod.Labels[appsv1beta1.SpecifiedDeleteKey]; marked || pod.Name != "web-"+pod.Labels[appsv1beta1.CloneSetInstanceID] {
+		t.Errorf("labels %v of %s", pod.Labels, pod.Name)
+	}
+	if _, marked := pod.Annotations[appsv1beta1.InPlaceUpdateStateKey]; marked || pod.Annotations["n"] != "1" {
+		t.Errorf("annotations %v", pod.Annotations)
+	}
+}
+
+// A pod whose label somebody took off or changed keeps its claims, and its name is not given to another.
+func TestInstanceOfName(t *testing.T) {
+	set := setWithClaims()
+	bare, relabelled, foreign := podOf("bare", corev1.PodRunning), podOf("moved", corev1.PodRunning), podOf("own", corev1.PodRunning)
+	bare.GenerateName, relabelled.GenerateName, foreign.Name = "web-", "web-", "web-guest"
+	bare.Labels, relabelled.Labels[appsv1beta1.CloneSetInstanceID] = nil, "else"
+	list := []*corev1.Pod{bare, relabelled, foreign}
+	byInstance := instanceOf(set, list)
+	for _, id := range []string{"bare", "moved", "own"} {
+		if fate, _ := fateOf(claimOf(id, nil), byInstance); fate != keepClaim {
+			t.Errorf("claim of %s: %v", id, fate)
+		}
+	}
+	b := newInstances(&pass{Reconciler: &Reconciler{}, set: set, now: noon, pods: list, claims: []*corev1.PersistentVolumeClaim{claimOf("bare", nil)}})
+	if len(b.reusable) != 0 || len(b.Claims(bare)) != 1 {
+		t.Errorf("reusable %v, claims of the pod %v", b.reusable, b.Claims(bare))
+	}
+}
+
 // Ids of claims without any pod are used again; those of a pod that still exists, terminating or
 // dead, are not (CS-21).
 func TestInstanceIDs(t *testing.T) {

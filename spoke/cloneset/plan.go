@@ -113,7 +113,7 @@ func awaited(set *appsv1beta1.CloneSet, list []*corev1.Pod, claims []*corev1.Per
 	}
 	var out []string
 	for _, pod := range list {
-		if !pods.IsActive(pod) && claimed[pod.Labels[appsv1beta1.CloneSetInstanceID]] {
+		if !pods.IsActive(pod) && claimed[instanceID(set, pod)] {
 			out = append(out, pod.Name)
 		}
 	}

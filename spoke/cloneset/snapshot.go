@@ -55,6 +55,9 @@ func (p *pass) gather(ctx context.Context) (steps.Outcome, error) {
 	if !selector.Matches(labels.Set(p.set.Spec.Template.Labels)) { // every pod made would be let go of and made again
 		return p.refuse(ctx, "spec.selector does not match the labels of spec.template: nothing is done")
 	}
+	if !selector.Matches(labels.Set(appsv1beta1.CloneSetPodLabels(p.set.Spec.Template.Labels))) {
+		return p.refuse(ctx, "spec.selector asks for labels that each pod gets by itself (revision, instance, state): nothing is done")
+	}
 	p.selector = selector
 	var wait time.Duration
 	if p.pods, wait, err = p.listPods(ctx); err != nil || wait > 0 {

@@ -6,6 +6,7 @@ package inplace
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,12 +197,16 @@ func recordReference(spec *Spec, d difference, old *corev1.PodTemplateSpec) (fou
 	return found
 }
 
-// metadataPatch is the difference of the templates' metadata without the referenced keys. It names every key that
-// goes: a pod has others than those of its template.
+func isMark(key, _ string) bool { return appsv1beta1.IsPodMark(key) }
+
+// metadataPatch is the difference of the templates' metadata without the referenced keys, and without what is each
+// pod's own. It names every key that goes: a pod has others than those of its template.
 func metadataPatch(spec *Spec, from, to *corev1.PodTemplateSpec) ([]byte, error) {
 	old := &corev1.Pod{ObjectMeta: *from.ObjectMeta.DeepCopy()}
 	wanted := &corev1.Pod{ObjectMeta: *to.ObjectMeta.DeepCopy()}
 	for _, meta := range []*metav1.ObjectMeta{&old.ObjectMeta, &wanted.ObjectMeta} {
+		maps.DeleteFunc(meta.Labels, isMark)
+		maps.DeleteFunc(meta.Annotations, isMark)
 		// A map that is empty on one side would be taken away as a whole.
 		metav1.SetMetaDataLabel(meta, "", "")
 		metav1.SetMetaDataAnnotation(meta, "", "")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/podtemplate"
 )
 
@@ -76,6 +77,12 @@ func TestDiff(t *testing.T) {
 			&Spec{Revision: "w-2", ContainerImages: map[string]string{"c1": "c1:2", "c3": "c3:2"}}, ""},
 		"plain metadata": {func(t *corev1.PodTemplateSpec) { t.Annotations["note"] = "2"; delete(t.Labels, "plain") }, all,
 			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"annotations":{"note":"2"},"labels":{"plain":null}}}`)}, ""},
+		"metadata that is each pod's own": {func(t *corev1.PodTemplateSpec) {
+			t.Annotations["note"] = "2"
+			t.Labels[appsv1beta1.CloneSetInstanceID], t.Labels[appsv1beta1.SpecifiedDeleteKey] = "abcde", "true"
+			t.Annotations[appsv1beta1.InPlaceUpdateStateKey] = "{}"
+		}, all,
+			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"annotations":{"note":"2"}}}`)}, ""},
 		"the last annotations and labels": {func(t *corev1.PodTemplateSpec) { t.Annotations, t.Labels = nil, nil }, all,
 			&Spec{Revision: "w-2", MetaDataPatch: []byte(`{"metadata":{"annotations":{"a1":null,"note":null},"labels":{"k1":null,"k2":null,"plain":null}}}`)}, ""},
 		"referenced metadata": {func(t *corev1.PodTemplateSpec) { t.Labels["k2"] = "2"; t.Annotations["a1"] = "2" }, all,

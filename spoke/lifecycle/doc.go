@@ -38,7 +38,7 @@
 //	any                         delete  preDelete not held                       –                delete
 //	PreparingDelete             revive  –                                        PreparingNormal
 //	any other                   revive  –                                        (stays)
-//	unknown                     keep    –                                        (stays)
+//	unknown                     keep    –                                        (stays)          waits for a known one
 //
 // Going back is a change of mind at any of these: a pod in PreparingUpdate is at the wanted revision again and leaves
 // without a restart; one in Updating gets the wanted revision on top; one in Updated goes through PreparingUpdate anew.

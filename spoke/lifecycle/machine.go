@@ -114,6 +114,7 @@ func keep(o Observed) Step {
 	case appsv1beta1.LifecycleStateUpdated:
 		return leaveUpdated(o, stay)
 	default:
+		stay.Action, stay.Reason = Wait, fmt.Sprintf("lifecycle state %q is unknown: take label %s off, or put it right", state, appsv1beta1.LifecycleStateKey)
 		return stay
 	}
 }

@@ -122,7 +122,7 @@ func TestEveryEdge(t *testing.T) {
 		"Updated, no lifecycle":                              {ud, Keep, nil, "", nil, no, Nothing},
 		"Updated, lifecycle without this hook":               {ud, Keep, del, "", nil, no, Nothing},
 		"PreparingDelete is kept":                            {pd, Keep, del, "all", nil, pd, Nothing},
-		"unknown state is left alone":                        {"Odd", Keep, nil, "", nil, "Odd", Nothing},
+		"unknown state is left alone":                        {"Odd", Keep, nil, "", nil, "Odd", Wait},
 
 		"delete free":                {no, Delete, nil, "", nil, no, Remove},
 		"delete held":                {no, Delete, del, "some", nil, pd, Nothing},

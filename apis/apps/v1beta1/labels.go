@@ -80,3 +80,30 @@ const (
 	// admission of deletions reads.
 	DeleteProtectionKey = "policy.kruise.io/delete-protection"
 )
+
+// IsPodMark says whether a label or annotation tells of one pod alone, such as its revision or its state. Pods do
+// not get it from their template, where it came in with what was copied from a pod.
+func IsPodMark(key string) bool {
+	switch key {
+	case ControllerRevisionHashLabel, PodTemplateHashLabel, CloneSetInstanceID, SpecifiedDeleteKey, LifecycleStateKey,
+		LifecycleTimestampKey, InPlaceUpdateStateKey, InPlaceUpdateStateKeyOld, InPlaceUpdateGraceKey, InPlaceUpdateGraceKeyOld:
+		return true
+	default:
+		return false
+	}
+}
+
+// CloneSetPodLabels returns the labels that all pods of a CloneSet have whose template has these. Where each pod has
+// a value of its own, it is empty.
+func CloneSetPodLabels(template map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range template {
+		if !IsPodMark(key) {
+			out[key] = value
+		}
+	}
+	for _, key := range []string{ControllerRevisionHashLabel, PodTemplateHashLabel, CloneSetInstanceID, LifecycleStateKey} {
+		out[key] = ""
+	}
+	return out
+}
