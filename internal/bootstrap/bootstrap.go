@@ -78,7 +78,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.LeaderElectionID, "leader-election-id", o.LeaderElectionID, "name of the Lease that the acting replica holds; empty: "+o.Component)
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "namespace of that Lease; empty: that of --namespace")
 	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average; 0: as many as it takes")
-	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most, where --rest-config-qps is set")
+	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most, where --rest-config-qps is set; 0: twice that")
 	fs.StringVar(&o.ProfileAddr, "pprof-addr", o.ProfileAddr, "address where CPU and memory profiles are served; 0 turns it off")
 	o.gates = features.AddFlag(fs)
 	zapFlags := flag.NewFlagSet("log", flag.ContinueOnError)
@@ -117,8 +117,11 @@ func (o *Options) RESTConfig() (*rest.Config, error) {
 func (o *Options) Tune(cfg *rest.Config) {
 	cfg.UserAgent = o.Component
 	cfg.QPS, cfg.Burst = o.QPS, o.Burst
-	if o.QPS <= 0 {
+	switch {
+	case o.QPS <= 0:
 		cfg.QPS = -1 // for client-go 0 means 5
+	case o.Burst <= 0:
+		cfg.Burst = max(int(2*o.QPS), 1) // and 10 here
 	}
 }
 

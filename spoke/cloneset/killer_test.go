@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -272,6 +273,13 @@ func (k *killer) rest() int {
 }
 
 // takeWrites returns the writes since it was called before.
+// story tells how many kills there were, and what went wrong with the program itself.
+func (k *killer) story() (kills int, faults []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.done), slices.Clone(k.faults)
+}
+
 func (k *killer) takeWrites() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -53,6 +53,9 @@ func follow(ctx context.Context, cfg *rest.Config, namespace string) (*watch, er
 			return obj, nil
 		},
 		Handler: cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+			if late, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = late.Obj
+			}
 			if pod, ok := obj.(*corev1.Pod); ok {
 				w.set(pod.Name, nil)
 			}
