@@ -75,6 +75,7 @@ type Reconciler struct {
 	puller    *prepull.Puller
 	differs   differs
 	pace      *pace
+	sent      sent
 	pacer     steps.Pacer
 	tallies   *tallies
 }
@@ -110,7 +111,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(controllerName).
-		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(setChanged(), r.setGone())).
+		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(r.setChanged(), r.setGone())).
 		Watches(&corev1.Pod{}, wake, builder.WithPredicates(podChanged())).
 		Watches(&corev1.PersistentVolumeClaim{}, wake, builder.WithPredicates(claimChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(r.Workers, 3), ReconciliationTimeout: passTimeout}).
@@ -174,6 +175,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, set *appsv1beta1.CloneSet) (
 
 // forget drops what is remembered of a set that goes, or is gone.
 func (r *Reconciler) forget(set client.Object) {
+	r.sent.forget(set.GetUID())
 	r.executor.Expectations.Forget(set.GetUID())
 	r.executor.DropSpares(set)
 }

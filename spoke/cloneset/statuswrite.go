@@ -90,6 +90,7 @@ func (p *pass) writeStatus(ctx context.Context, status *appsv1beta1.CloneSetStat
 	after.Status = *status
 	b := &before.Status
 	b.Replicas, b.ReadyReplicas, b.AvailableReplicas, b.UpdatedReplicas, b.UpdatedReadyReplicas = -1, -1, -1, -1, -1
+	p.sent.remember(after)
 	err := p.client.Status().Patch(ctx, after, client.MergeFrom(before), client.FieldOwner(fieldOwner))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write status: %w", err)

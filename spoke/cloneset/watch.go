@@ -9,16 +9,27 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-// setChanged lets everything through but our own status writes.
-func setChanged() predicate.Predicate {
+// setChanged lets everything through but our own status writes. What somebody else made of a status is put right.
+func (r *Reconciler) setChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{},
 		predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-			return (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+			return (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
+				r.foreignStatus(e.ObjectOld, e.ObjectNew)
 		}})
+}
+
+// foreignStatus says whether the status changed to something else than what was sent last.
+func (r *Reconciler) foreignStatus(before, after client.Object) bool {
+	was, okBefore := before.(*appsv1beta1.CloneSet)
+	is, okAfter := after.(*appsv1beta1.CloneSet)
+	return okBefore && okAfter && !equality.Semantic.DeepEqual(&was.Status, &is.Status) && !r.sent.is(is)
 }
 
 // setGone lets everything through, and forgets a set that is gone at once: no pass is made over it any more.

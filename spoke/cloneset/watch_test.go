@@ -6,6 +6,7 @@ package cloneset
 import (
 	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,14 +54,21 @@ func TestPodFilter(t *testing.T) {
 }
 
 func TestSetFilterDropsOurOwnStatus(t *testing.T) {
-	before := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	var r Reconciler
+	before := &appsv1beta1.CloneSet{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: 1}}
 	after := before.DeepCopy()
 	after.Status.Replicas = 3
-	if setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+	after.Status.Conditions = []appsv1beta1.Condition{{Type: "Waiting", LastTransitionTime: metav1.NewTime(noon.Add(time.Millisecond))}}
+	if !r.setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+		t.Error("somebody else's status must be put right")
+	}
+	r.sent.remember(after)
+	after.Status.Conditions[0].LastTransitionTime = metav1.NewTime(noon) // as the API server tells it
+	if r.setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 		t.Error("a status write must not wake us")
 	}
 	after.Generation = 2
-	if !setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+	if !r.setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 		t.Error("a new generation must")
 	}
 	for name, change := range map[string]func(*appsv1beta1.CloneSet){
@@ -70,7 +78,7 @@ func TestSetFilterDropsOurOwnStatus(t *testing.T) {
 	} {
 		after := before.DeepCopy()
 		change(after)
-		if !setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+		if !r.setChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 			t.Errorf("a change of its %s must", name)
 		}
 	}
