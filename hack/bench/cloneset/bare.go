@@ -80,7 +80,7 @@ func (b *bare) update(ctx context.Context, image string) error {
 	})
 }
 
-// gate opens or closes the pod's readiness gate. Closing it makes the pod unready in the same write, as a CloneSet does.
+// gate opens or closes the pod's readiness gate. Closing it makes the pod unready in the same write, which spares the kubelet one.
 func (b *bare) gate(ctx context.Context, name string, status corev1.ConditionStatus) error {
 	also := ""
 	if status == corev1.ConditionFalse {
