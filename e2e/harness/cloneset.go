@@ -87,13 +87,13 @@ func (c *Cluster) Current(ctx context.Context, set *appsv1beta1.CloneSet) (*apps
 	return got, nil
 }
 
-// Waiting returns reason and message of condition Waiting, empty where nothing is waited for.
-func Waiting(set *appsv1beta1.CloneSet) (reason, message string) {
-	waiting := conditions.FindCompat(set.Status.Conditions, appsv1beta1.CloneSetConditionWaiting)
-	if waiting == nil {
+// waiting returns reason and message of condition Waiting, empty where nothing is waited for.
+func waiting(set *appsv1beta1.CloneSet) (reason, message string) {
+	found := conditions.FindCompat(set.Status.Conditions, appsv1beta1.CloneSetConditionWaiting)
+	if found == nil {
 		return "", ""
 	}
-	return waiting.Reason, waiting.Message
+	return found.Reason, found.Message
 }
 
 // Settled returns nil when, by its status, every pod of a set is available, as many as the partition allows are updated,
@@ -108,7 +108,7 @@ func (c *Cluster) Settled(ctx context.Context, set *appsv1beta1.CloneSet) error 
 		return fmt.Errorf("of %d replicas there are %d, %d ready, %d available; %d of %d are updated and available",
 			want, s.Replicas, s.ReadyReplicas, s.AvailableReplicas, s.UpdatedAvailableReplicas, s.ExpectedUpdatedReplicas)
 	}
-	if reason, message := Waiting(got); reason != "" && reason != "PartitionReached" {
+	if reason, message := waiting(got); reason != "" && reason != "PartitionReached" {
 		return fmt.Errorf("%s: %s", reason, message)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (c *Cluster) Waits(ctx context.Context, set *appsv1beta1.CloneSet, reason s
 	if err != nil {
 		return err
 	}
-	have, message := Waiting(got)
+	have, message := waiting(got)
 	if have != reason {
 		return fmt.Errorf("waits for %q: %s", have, message)
 	}

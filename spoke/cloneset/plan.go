@@ -51,7 +51,7 @@ func rulesOf(set *appsv1beta1.CloneSet, now situation, o *Options, d differs) (p
 	}
 	if onDelete(set) {
 		rules.Update.OnDelete = true
-		rules.Update.Hold = &podset.Wait{Reason: "OnDelete", Message: "updateStrategy.type OnDelete: pods are updated when somebody deletes them"}
+		rules.Update.Hold = &podset.Wait{Reason: podset.WaitOnDelete, Message: "updateStrategy.type OnDelete: pods are updated when somebody deletes them"}
 		return rules, err
 	}
 	rolling := set.Spec.UpdateStrategy.RollingUpdate
@@ -74,7 +74,7 @@ func updateRules(rolling *appsv1beta1.RollingUpdateCloneSetStrategy, d differs) 
 		out.Policy = podset.Recreate
 	}
 	if rolling.Paused {
-		out.Hold = &podset.Wait{Reason: "Paused", Message: "updateStrategy.rollingUpdate.paused is true"}
+		out.Hold = &podset.Wait{Reason: podset.WaitPaused, Message: "updateStrategy.rollingUpdate.paused is true"}
 	}
 	if rolling.InPlaceUpdateStrategy != nil {
 		out.GraceSeconds = rolling.InPlaceUpdateStrategy.GracePeriodSeconds

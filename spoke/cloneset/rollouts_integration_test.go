@@ -175,7 +175,7 @@ func commandsOf(ns, page string) func(name string) string {
 		blocks[found[1]] = found[2]
 	}
 	_, err = exec.LookPath("jq")
-	Expect(err).NotTo(HaveOccurred(), "the page's commands need jq")
+	Expect(err).NotTo(HaveOccurred(), "install jq (apt-get install jq): the page's commands need it")
 	dir := GinkgoTB().TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --kubeconfig '%s' --namespace %s \"$@\"\n", testkit.Program("kubectl"), server.Kubeconfig(GinkgoTB()), ns)
 	Expect(os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700)).To(Succeed()) //nolint:gosec // a program

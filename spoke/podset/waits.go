@@ -34,11 +34,15 @@ const (
 	WaitScheduling = "PodsNotScheduled"
 	// WaitReadiness: pods have a node and are not ready.
 	WaitReadiness = "PodsNotReady"
+	// WaitPaused: somebody paused the rollout; WaitOnDelete: pods are updated when somebody deletes them. Kinds say
+	// so by Rules.Update.Hold.
+	WaitPaused   = "Paused"
+	WaitOnDelete = "OnDelete"
 )
 
 // order of reasons, most telling first: who must do something comes before what passes by itself.
 var order = []string{
-	WaitHook, "Paused", "OnDelete", WaitScaleUpLimited, WaitMaxUnavailable, WaitClaims, WaitDeletions,
+	WaitHook, WaitPaused, WaitOnDelete, WaitScaleUpLimited, WaitMaxUnavailable, WaitClaims, WaitDeletions,
 	WaitGrace, WaitInPlace, WaitScheduling, WaitReadiness, WaitMinReady, WaitPartition,
 }
 
