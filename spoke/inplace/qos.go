@@ -5,9 +5,9 @@ package inplace
 
 import corev1 "k8s.io/api/core/v1"
 
-// qosOf is the quality of service class that the API server gives a pod with this spec. It cannot change while the
+// QoSOf is the quality of service class that the API server gives a pod with this spec. It cannot change while the
 // pod lives. Kubernetes' documentation of pod quality of service is the source.
-func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
+func QoSOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, nothing := true, true
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {

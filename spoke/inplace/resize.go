@@ -49,7 +49,7 @@ func cannotResize(from, to *corev1.PodTemplateSpec) string {
 	if from.Spec.Resources != nil || to.Spec.Resources != nil {
 		return "the template has resources for the pod as a whole"
 	}
-	if a, b := qosOf(&from.Spec), qosOf(&to.Spec); a != b {
+	if a, b := QoSOf(&from.Spec), QoSOf(&to.Spec); a != b {
 		return fmt.Sprintf("the pod's quality of service would change from %s to %s", a, b)
 	}
 	return ""

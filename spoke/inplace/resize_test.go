@@ -218,7 +218,7 @@ func TestQualityOfService(t *testing.T) {
 		"one container of two": {corev1.PodSpec{Containers: []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Limits: list("cpu", "1", "memory", "1")}}}}, corev1.PodQOSBurstable},
 		"an init container":    {corev1.PodSpec{InitContainers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: list("cpu", "1")}}}, Containers: []corev1.Container{{}}}, corev1.PodQOSBurstable},
 	} {
-		if got := qosOf(&tc.spec); got != tc.want {
+		if got := QoSOf(&tc.spec); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}

@@ -12,6 +12,10 @@ const (
 	// PodUnavailableBudgetProtectTotalReplicasKey is the number of pods expected. Users and the conversion
 	// write it; the conversion reads it.
 	PodUnavailableBudgetProtectTotalReplicasKey = "pub.kruise.io/protect-total-replicas"
+	// PodUnavailableBudgetProtectUnreadyKey with a true value keeps pods that are not available from being deleted
+	// and evicted too, while fewer are available than have to be. OpenKruise does not know it. Users write it; pod
+	// admission reads it.
+	PodUnavailableBudgetProtectUnreadyKey = "pub.kruise.io/protect-unready-pods"
 )
 
 // Annotations and labels of pods.

@@ -1,0 +1,44 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
+	"github.com/flotilla-sh/flotilla/spoke/budget"
+)
+
+// Settle brings the books up to what was seen of the budget's pods, and writes when that changes something. It
+// returns what was counted. Errors say that the budget's limit cannot be read, or are the API server's: a
+// conflict when others write the same books all the time, NotFound when the budget is gone.
+func (l *Ledger) Settle(ctx context.Context, seen *budget.Budget, pods []*corev1.Pod, expected int32) (budget.Count, error) {
+	page := l.page(seen.UID)
+	if err := page.take(ctx); err != nil {
+		return budget.Count{}, err
+	}
+	defer page.give()
+	var count budget.Count
+	var unreadable error
+	change := change{l, page, seen, func(b *budget.Budget) (*policyv1beta1.PodUnavailableBudgetStatus, bool) {
+		count, unreadable = budget.Tally(&budget.Scene{Now: l.Clock.Now(), Budget: b, Pods: pods, Expected: expected})
+		if unreadable != nil || equality.Semantic.DeepEqual(&count.Status, &b.Status) {
+			return nil, false
+		}
+		return &count.Status, false
+	}}
+	_, err := change.write(ctx)
+	if unreadable != nil {
+		return budget.Count{}, unreadable
+	}
+	return count, err
+}
+
+// Books are the newest books of a budget that this process knows of. They must not be changed.
+func (l *Ledger) Books(seen *budget.Budget) *policyv1beta1.PodUnavailableBudgetStatus {
+	return &l.page(seen.UID).freshest(seen).Status
+}
