@@ -18,6 +18,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	"github.com/flotilla-sh/flotilla/spoke/cloneset"
 	"github.com/flotilla-sh/flotilla/spoke/fleet"
+	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
 	"github.com/flotilla-sh/flotilla/spoke/uniteddeployment"
 	"github.com/flotilla-sh/flotilla/spoke/workload"
@@ -29,6 +30,7 @@ var controllers = []struct {
 	add  func(manager.Manager) error
 }{
 	{"podreadiness", podreadiness.Add},
+	{"launchpriority", launchpriority.Add},
 	{"cloneset", addCloneSet},
 	{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 }

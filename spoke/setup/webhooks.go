@@ -15,6 +15,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/kindadmission"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
 	"github.com/flotilla-sh/flotilla/spoke/livefacts"
 	"github.com/flotilla-sh/flotilla/spoke/podadmission"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
@@ -41,7 +42,7 @@ func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts) map[string
 	out := kindadmission.Webhooks(scheme, f)
 	out[podWebhook] = &admission.Webhook{Handler: &podadmission.Handler{
 		Decoder:  admission.NewDecoder(scheme),
-		Mutators: []podadmission.Mutator{podreadiness.Gate{}},
+		Mutators: []podadmission.Mutator{podreadiness.Gate{}, launchpriority.Barrier{}},
 	}}
 	return out
 }

@@ -1,0 +1,110 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package launchpriority
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/flotilla-sh/flotilla/internal/events"
+)
+
+const (
+	workers = 4
+	// remembered bounds the pods whose last step is known; one that is forgotten costs a write that changes nothing.
+	remembered = 4096
+	// again is how soon a step is done once more that should have been enough: somebody may have undone it.
+	again = time.Minute
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler lets the containers of pods go. Barriers are written and never read.
+type Reconciler struct {
+	client client.Client
+	events events.Publisher
+	clock  clock.PassiveClock
+	// done has the last step of pods by uid.
+	done *lru.Cache
+}
+
+// step is one that was done.
+type step struct {
+	reason Reason
+	level  int
+	at     time.Time
+}
+
+// Add adds the controller to the manager.
+func Add(mgr manager.Manager) error {
+	return add(mgr, controller.Options{MaxConcurrentReconciles: workers})
+}
+
+func add(mgr manager.Manager, opts controller.Options) error {
+	r := &Reconciler{
+		client: mgr.GetClient(), events: events.New(mgr.GetEventRecorder("flotilla-spoke")),
+		clock: clock.RealClock{}, done: lru.New(remembered),
+	}
+	needed := predicate.NewPredicateFuncs(func(obj client.Object) bool {
+		pod, ok := obj.(*corev1.Pod)
+		return ok && r.due(pod.UID, Next(pod))
+	})
+	return builder.ControllerManagedBy(mgr).Named("container-launch-priority-controller").
+		For(&corev1.Pod{}, builder.WithPredicates(needed)).
+		WithOptions(opts).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+}
+
+// due tells whether a step is to be done: not when it was done just now.
+func (r *Reconciler) due(pod types.UID, next Step) bool {
+	if next.idle() {
+		return false
+	}
+	known, ok := r.done.Get(pod)
+	if !ok {
+		return true
+	}
+	last, ok := known.(step)
+	return !ok || last.reason != next.Reason || last.level != next.Level || r.clock.Since(last.at) >= again && next.Reason != Ended
+}
+
+// Reconcile does the next step of one pod.
+func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
+	next := Next(pod)
+	if !r.due(pod.UID, next) {
+		return reconcile.Result{}, nil
+	}
+	if err := r.do(ctx, pod, next); err != nil {
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return reconcile.Result{}, nil // the pod is gone, is another by now, or goes with its namespace
+		}
+		return reconcile.Result{}, err
+	}
+	if next.Reason != Ended && next.Reason != Missing && !next.First {
+		r.events.Publish(released(pod, next))
+	}
+	r.done.Add(pod.UID, step{reason: next.Reason, level: next.Level, at: r.clock.Now()})
+	return reconcile.Result{}, nil
+}
+
+func (r *Reconciler) do(ctx context.Context, pod *corev1.Pod, next Step) error {
+	if next.Reason == Ended {
+		return r.removeBarrier(ctx, barrierOf(pod))
+	}
+	return r.release(ctx, pod, next)
+}
