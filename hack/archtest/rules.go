@@ -53,6 +53,7 @@ var places = []place{
 	{"hub/wave", Engines},
 	{"hub/slice", Engines},
 	{"nodeagent/cri/**", Engines},
+	{"nodeagent/credentials", Engines},
 
 	{"hub/setup/**", Setup},
 	{"spoke/setup/**", Setup},
@@ -87,6 +88,7 @@ var siblings = []allowance{
 	{"hub/share", "hub/placement", "a share is a split over the clusters that were placed"},
 	{"hub/share", "hub/split", "a share is a split over the clusters that were placed"},
 	{"nodeagent/cri/crifake", "nodeagent/cri", "it stands in for a runtime in tests"},
+	{"nodeagent/credentials", "nodeagent/cri", "a credential is what the runtime takes as one"},
 }
 
 // reservation says which packages may import something. Imports are folders of this module or import

@@ -96,7 +96,7 @@ func Gates() []Info {
 		// would wait for a restart that nobody makes.
 		{InPlaceUpdateEnvFromMetadata, off, Beta, from(nodeSetup, spokeSetup), "a label or annotation that a container's env refers to may change in place, with a restart"},
 		{InPlaceWorkloadVerticalScaling, off, Alpha, from(spokeSetup), "changed cpu and memory of a template are an update in place, from Kubernetes 1.32 on"},
-		{KruiseDaemon, on, Beta, from(spokeSetup), "there are node agents: NodeImages and ContainerRecreateRequests, which need them, are admitted"},
+		{KruiseDaemon, on, Beta, from(nodeSetup, spokeSetup), "there are node agents: NodeImages, which they follow, are admitted and made for every node, and ContainerRecreateRequests are admitted"},
 		{KruisePodReadinessGate, off, Alpha, from("spoke/podreadiness"), "every pod gets readiness gate `KruisePodReady`, not only those of our workloads"},
 		{PodIndexLabel, on, Beta, nil, "pods of StatefulSets bear their index as a label"},
 		{PodProbeMarkerGate, on, Beta, from(spokeSetup), "PodProbeMarkers are admitted"},

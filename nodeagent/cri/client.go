@@ -31,6 +31,7 @@ type Client struct {
 	version  Version
 	conn     *grpc.ClientConn
 	runtime  criapi.RuntimeServiceClient
+	images   criapi.ImageServiceClient
 }
 
 // Dial connects to an endpoint (unix:///path) and asks for its version. The error says what a user can do
@@ -48,7 +49,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
 	}
-	c := &Client{endpoint: endpoint, conn: conn, runtime: criapi.NewRuntimeServiceClient(conn)}
+	c := &Client{endpoint: endpoint, conn: conn, runtime: criapi.NewRuntimeServiceClient(conn), images: criapi.NewImageServiceClient(conn)}
 	if c.version, err = c.Version(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

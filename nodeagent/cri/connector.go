@@ -56,6 +56,8 @@ type Connector struct {
 	client      *Client
 	status      Status
 	subscribers []chan Status
+	// changed is closed and made anew when the client changes.
+	changed chan struct{}
 }
 
 // NewConnector makes a Connector that searches with finder once it is started.
@@ -66,6 +68,8 @@ func NewConnector(finder Finder, log logr.Logger) *Connector {
 		period: 10 * time.Second,
 		pause:  wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 16, Cap: 5 * time.Second},
 		status: Status{State: Searching, Reason: "the search has not begun"},
+
+		changed: make(chan struct{}),
 	}
 }
 
@@ -78,6 +82,23 @@ func (c *Connector) Current() (*Client, error) {
 		return nil, fmt.Errorf("%w: %s", ErrUnavailable, c.status.Reason)
 	}
 	return c.client, nil
+}
+
+// Await returns the connection in use, as soon as there is one; the error is ctx's.
+func (c *Connector) Await(ctx context.Context) (*Client, error) {
+	for {
+		c.mu.Lock()
+		client, changed := c.client, c.changed
+		c.mu.Unlock()
+		if client != nil {
+			return client, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-changed:
+		}
+	}
 }
 
 // Status returns the present status.
@@ -131,6 +152,10 @@ func (c *Connector) set(client *Client, err error) {
 	}
 	if err != nil {
 		status.Reason = err.Error()
+	}
+	if c.client != client {
+		close(c.changed)
+		c.changed = make(chan struct{})
 	}
 	c.client, c.status = client, status
 	if status == old {

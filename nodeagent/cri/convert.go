@@ -4,6 +4,7 @@
 package cri
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,4 +64,18 @@ func timeOf(ns int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, ns)
+}
+
+// Words returns what the runtime itself said of an error of a call, without what is added on the way to it.
+func Words(err error) string {
+	if failed, ok := errors.AsType[*callError](err); ok {
+		return failed.words
+	}
+	if told, ok := errors.AsType[interface {
+		error
+		GRPCStatus() *status.Status
+	}](err); ok {
+		return told.GRPCStatus().Message()
+	}
+	return err.Error()
 }

@@ -11,14 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/containerhash"
 )
 
-// cachedObjects limit what is watched to the pods of one node, and what is held of them to what duties read.
+// cachedObjects limit what is watched to the pods and the NodeImage of one node, and what is held of them to what duties read.
 // Whatever else is read goes past the cache, with the manager's API reader.
 func cachedObjects(node string) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&corev1.Pod{}: {Field: fields.OneTermEqualSelector("spec.nodeName", node), Transform: trimPod},
+		&corev1.Pod{}:        {Field: fields.OneTermEqualSelector("spec.nodeName", node), Transform: trimPod},
+		&v1beta1.NodeImage{}: {Field: fields.OneTermEqualSelector("metadata.name", node)},
 	}
 }
 

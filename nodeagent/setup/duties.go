@@ -15,7 +15,9 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/nodeagent/containermeta"
+	"github.com/flotilla-sh/flotilla/nodeagent/credentials"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
+	"github.com/flotilla-sh/flotilla/nodeagent/images"
 )
 
 // agent is what the duties are made from.
@@ -39,6 +41,7 @@ type duty struct {
 var duties = []duty{
 	{name: "runtime-notices", add: addRuntimeNotices},
 	{name: "containermeta", gate: features.DaemonWatchingPod, add: addContainerMeta},
+	{name: "images", gate: features.KruiseDaemon, add: addImages},
 }
 
 func addRuntimeNotices(_ context.Context, a agent) error {
@@ -63,4 +66,25 @@ func addContainerMeta(ctx context.Context, a agent) error {
 		Now:     time.Now,
 		Workers: a.options.ContainerMetaWorkers,
 	}).SetupWithManager(a.mgr)
+}
+
+// addImages pulls what this node's NodeImage asks for. The plugins are read before anything is pulled.
+func addImages(ctx context.Context, a agent) error {
+	plugins, err := credentials.LoadPlugins(a.options.PluginConfigFile, a.options.PluginBinDir, time.Now)
+	if err != nil {
+		return err
+	}
+	return (&images.Reconciler{
+		Client: a.mgr.GetClient(),
+		Puller: &images.Puller{
+			Node:    a.options.NodeName,
+			Runtime: images.Over(a.runtime),
+			Credentials: &images.Keyring{
+				Reader: a.mgr.GetAPIReader(), Namespace: a.options.SecretNamespace, Plugins: plugins, Now: time.Now,
+			},
+			Events:  a.events,
+			Now:     time.Now,
+			Workers: a.options.PullWorkers,
+		},
+	}).SetupWithManager(ctx, a.mgr)
 }

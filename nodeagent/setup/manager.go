@@ -17,10 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/nodeagent/containermeta"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
+	"github.com/flotilla-sh/flotilla/nodeagent/images"
 )
 
 // Run serves the node until ctx ends. The error says which part could not be set up or failed; a missing
@@ -58,8 +60,11 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !o.Profiles {
+		o.ProfileAddr = "0"
+	}
 	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	return o.Manager(cfg, scheme, nil, cachedObjects(o.NodeName))
@@ -93,7 +98,7 @@ func addHealth(mgr ctrl.Manager, connector *cri.Connector) error {
 
 func registerMetrics() error {
 	var errs []error
-	for _, collectors := range [][]prometheus.Collector{cri.Collectors(), containermeta.Collectors()} {
+	for _, collectors := range [][]prometheus.Collector{cri.Collectors(), containermeta.Collectors(), images.Collectors()} {
 		for _, c := range collectors {
 			errs = append(errs, metrics.Registry.Register(c))
 		}

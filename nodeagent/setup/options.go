@@ -4,12 +4,14 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/bootstrap"
 )
 
@@ -24,6 +26,15 @@ type Options struct {
 	HostRunDir string
 	// ContainerMetaWorkers is how many pods are reported at once.
 	ContainerMetaWorkers int
+	// PullWorkers is how many images are pulled at once; 0 or less: no bound.
+	PullWorkers int
+	// PluginConfigFile is the kubelet's CredentialProviderConfig, which need not be there, PluginBinDir the folder with
+	// its programs.
+	PluginConfigFile, PluginBinDir string
+	// SecretNamespace is the only namespace whose Secrets are read.
+	SecretNamespace string
+	// Profiles is false to serve none, whatever ProfileAddr says.
+	Profiles bool
 }
 
 // NewOptions returns the defaults. Every node has an agent and each is busy only when its own pods change: so
@@ -34,6 +45,11 @@ func NewOptions() *Options {
 		NodeName:             os.Getenv("NODE_NAME"),
 		HostRunDir:           "/hostvarrun",
 		ContainerMetaWorkers: 5,
+		PullWorkers:          -1,
+		PluginConfigFile:     "/kruise/CredentialProviderPlugin.yaml",
+		PluginBinDir:         "/kruise/plugins",
+		SecretNamespace:      cmp.Or(os.Getenv(v1beta1.DaemonConfigNamespaceEnv), v1beta1.KruiseDaemonConfigNamespace),
+		Profiles:             true,
 	}
 	o.MetricsAddr, o.HealthAddr = ":10221", "0"
 	o.QPS, o.Burst = 20, 40
@@ -48,6 +64,10 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.SocketFile, "socket-file", o.SocketFile, "socket of the container runtime: a file name below --host-run-dir, an absolute path or a unix:// endpoint; empty: look for it")
 	fs.StringVar(&o.HostRunDir, "host-run-dir", o.HostRunDir, "where the host's /run is mounted; if it is not there, /run is used")
 	fs.StringVar(&o.MetricsAddr, "addr", o.MetricsAddr, "the same as --metrics-addr, which serves /healthz and /readyz too")
+	fs.IntVar(&o.PullWorkers, "max-workers-for-pull-image", o.PullWorkers, "how many images are pulled at once on this node; 0 or less: no bound")
+	fs.StringVar(&o.PluginConfigFile, "plugin-config-file", o.PluginConfigFile, "the kubelet's CredentialProviderConfig; a file that is not there means no plugins")
+	fs.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "folder with the programs of the credential providers")
+	fs.BoolVar(&o.Profiles, "enable-pprof", o.Profiles, "false turns --pprof-addr off")
 	fs.IntVar(&o.ContainerMetaWorkers, "container-meta-workers", o.ContainerMetaWorkers, "how many pods have their containers reported at once")
 }
 

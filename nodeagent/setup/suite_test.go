@@ -24,11 +24,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
@@ -51,7 +55,10 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	SetDefaultEventuallyTimeout(15 * time.Second)
 	server = testkit.Start(GinkgoTB())
 	var err error
-	cluster, err = client.New(server.ConfigFor("test"), client.Options{})
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(v1beta1.AddToScheme(scheme)).To(Succeed())
+	cluster, err = client.New(server.ConfigFor("test"), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	kubeconfig = writeKubeconfig("flotilla-nodeagent")
 	grantRole(ctx, "flotilla-nodeagent")
@@ -78,18 +85,24 @@ func writeKubeconfig(user string) string {
 	return path
 }
 
-// grantRole gives the user the role that is generated from the agent's markers.
+// grantRole gives the user the roles that are generated from the agent's markers.
 func grantRole(ctx context.Context, user string) {
 	raw, err := os.ReadFile(filepath.Join(testkit.Root(), "generated/manifests/rbac/nodeagent/role.yaml"))
 	Expect(err).NotTo(HaveOccurred())
-	var role rbacv1.ClusterRole
-	Expect(yaml.UnmarshalStrict(raw, &role)).To(Succeed())
-	Expect(cluster.Create(ctx, &role)).To(Succeed())
-	Expect(cluster.Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
-	})).To(Succeed())
+	Expect(cluster.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1beta1.KruiseDaemonConfigNamespace}})).To(Succeed())
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}
+	for doc := range strings.SplitSeq(string(raw), "\n---\n") {
+		role := &unstructured.Unstructured{}
+		Expect(yaml.Unmarshal([]byte(doc), &role.Object)).To(Succeed())
+		meta := metav1.ObjectMeta{Namespace: role.GetNamespace(), Name: role.GetName()}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.GetKind(), Name: role.GetName()}
+		Expect(cluster.Create(ctx, role)).To(Succeed())
+		if meta.Namespace == "" {
+			Expect(cluster.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects})).To(Succeed())
+		} else {
+			Expect(cluster.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects})).To(Succeed())
+		}
+	}
 }
 
 // agent is a running flotilla-nodeagent.

@@ -31,7 +31,9 @@ type Container struct {
 // Runtime is the runtime; its zero value is not usable, see New.
 type Runtime struct {
 	criapi.UnimplementedRuntimeServiceServer
-	name string
+	// Images is what it has and pulls.
+	Images *Images
+	name   string
 
 	mu         sync.Mutex
 	nextID     int
@@ -49,12 +51,15 @@ type instance struct {
 
 // New makes an empty runtime that gives name (for example containerd) as its own.
 func New(name string) *Runtime {
-	return &Runtime{name: name, containers: map[string]*instance{}, calls: map[string]int{}}
+	return &Runtime{name: name, Images: newImages(), containers: map[string]*instance{}, calls: map[string]int{}}
 }
 
 // Serve listens on the socket at path, which it makes, until Stop. One Runtime serves one socket at a time.
 func (r *Runtime) Serve(path string) error {
-	return r.serve(path, func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, r) })
+	return r.serve(path, func(s *grpc.Server) {
+		criapi.RegisterRuntimeServiceServer(s, r)
+		criapi.RegisterImageServiceServer(s, r.Images)
+	})
 }
 
 // ServeWithoutCRI listens as Serve does but knows no CRI, as a containerd with its CRI switched off.

@@ -1,0 +1,23 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package images pulls what the NodeImage of this node asks for, and says in its status how far that is.
+//
+// It promises:
+//   - One puller for each image and tag, however many jobs ask for it, and at most so many at once as the
+//     administrator allows. A new version of a tag ends the puller of the old one.
+//   - What is finished stays finished: an agent that starts anew pulls no tag again whose status has an end.
+//   - A runtime that goes away costs no attempt: the puller waits, says so in the tag's message, and goes on as soon
+//     as it is back.
+//   - Secrets are read from one namespace only, and only those that the NodeImage names.
+//   - At most one status write a second, one every two seconds for long, none when nothing changes.
+//
+// States of a tag (its phase):
+//
+//	Waiting    all workers are taken           -> Pulling when one is free
+//	Pulling    attempts, with pauses between   -> Succeeded, or Failed after the last attempt or the deadline
+//	Succeeded  the image is there              -> (a new version) Waiting
+//	Failed     message has the last error      -> (a new version) Waiting
+//
+// Progress is 0 until the image is there and 100 then: CRI tells nothing in between.
+package images
