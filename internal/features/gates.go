@@ -99,7 +99,7 @@ func Gates() []Info {
 		{KruiseDaemon, on, Beta, from(nodeSetup, spokeSetup), "there are node agents: NodeImages, which they follow, are admitted and made for every node, and ContainerRecreateRequests are admitted"},
 		{KruisePodReadinessGate, off, Alpha, from("spoke/podreadiness"), "every pod gets readiness gate `KruisePodReady`, not only those of our workloads"},
 		{PodIndexLabel, on, Beta, nil, "pods of StatefulSets bear their index as a label"},
-		{PodProbeMarkerGate, on, Beta, from(spokeSetup), "PodProbeMarkers are admitted"},
+		{PodProbeMarkerGate, on, Beta, from(nodeSetup, spokeSetup), "PodProbeMarkers are admitted, and their probes run by the node agents"},
 		{PodUnavailableBudgetDeleteGate, on, Beta, from(spokeSetup), "PodUnavailableBudgets are admitted, and are to guard deletions and evictions"},
 		{PodUnavailableBudgetUpdateGate, off, Alpha, from(spokeSetup), "PodUnavailableBudgets are admitted, and are to guard updates of pods"},
 		{PodWebhook, on, Beta, from(spokeSetup), "pods pass our webhooks: those of our workloads get readiness gate `KruisePodReady`"},

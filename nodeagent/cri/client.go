@@ -110,7 +110,8 @@ func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 	return out, nil
 }
 
-// ExecSync runs a command in a container and waits for its end, at most timeout (whole seconds, at least 1).
+// ExecSync runs a command in a container and waits for its end, at most timeout (whole seconds, at least 1). When the
+// runtime says that it took longer, the error is ErrTimeout.
 func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (Exec, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+execSlack)
 	defer cancel()
@@ -118,7 +119,7 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 		ContainerId: id, Cmd: cmd, Timeout: max(1, int64(timeout.Seconds())),
 	})
 	if err != nil {
-		return Exec{}, wrap("ExecSync", err)
+		return Exec{}, wrapExec(err, ctx.Err() == nil)
 	}
 	return Exec{Stdout: r.GetStdout(), Stderr: r.GetStderr(), ExitCode: r.GetExitCode()}, nil
 }

@@ -4,6 +4,7 @@
 package cri_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -65,5 +66,25 @@ func TestExecSync(t *testing.T) {
 	got, err := client.ExecSync(t.Context(), id, []string{"env"}, 3*time.Second)
 	if err != nil || string(got.Stdout) != "A=1\nB=2\n" || got.ExitCode != 0 {
 		t.Errorf("ExecSync = %+v, %v", got, err)
+	}
+}
+
+// A command that took too long is one thing, a runtime that does not answer another.
+func TestExecSyncTimes(t *testing.T) {
+	client, runtime := dial(t)
+	slow := runtime.Run(crifake.Container{Name: "slow", Exec: func(context.Context, []string) (crifake.Answer, error) {
+		return crifake.Answer{}, crifake.TimedOut
+	}})
+	if _, err := client.ExecSync(t.Context(), slow, []string{"sleep"}, time.Second); !errors.Is(err, cri.ErrTimeout) {
+		t.Errorf("slow command: %v, want ErrTimeout", err)
+	}
+	hung := runtime.Run(crifake.Container{Name: "hung", Exec: func(ctx context.Context, _ []string) (crifake.Answer, error) {
+		<-ctx.Done()
+		return crifake.Answer{}, ctx.Err()
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := client.ExecSync(ctx, hung, []string{"sleep"}, time.Second); err == nil || errors.Is(err, cri.ErrTimeout) {
+		t.Errorf("hung runtime: %v, want an error that is no ErrTimeout", err)
 	}
 }

@@ -17,6 +17,9 @@ var (
 	ErrNotFound = errors.New("not known to the container runtime")
 	// ErrUnsupported: this runtime does not have the called function.
 	ErrUnsupported = errors.New("not supported by the container runtime")
+	// ErrTimeout: the runtime answers, and says that the command did not end in time. A runtime that does not
+	// answer at all is no ErrTimeout: it tells nothing of the command.
+	ErrTimeout = errors.New("the command did not end in time")
 )
 
 // Annotations that the kubelet puts on the containers it makes.

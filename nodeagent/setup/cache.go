@@ -11,16 +11,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/containerhash"
 )
 
-// cachedObjects limit what is watched to the pods and the NodeImage of one node, and what is held of them to what duties read.
-// Whatever else is read goes past the cache, with the manager's API reader.
+// cachedObjects limit what is watched to the pods of one node and what the spoke asks of it, and what is held of them to
+// what duties read. Whatever else is read goes past the cache, with the manager's API reader.
 func cachedObjects(node string) map[client.Object]cache.ByObject {
+	named := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", node)}
 	return map[client.Object]cache.ByObject{
-		&corev1.Pod{}:        {Field: fields.OneTermEqualSelector("spec.nodeName", node), Transform: trimPod},
-		&v1beta1.NodeImage{}: {Field: fields.OneTermEqualSelector("metadata.name", node)},
+		&corev1.Pod{}:            {Field: fields.OneTermEqualSelector("spec.nodeName", node), Transform: trimPod},
+		&v1beta1.NodeImage{}:     named,
+		&v1alpha1.NodePodProbe{}: named,
 	}
 }
 
@@ -39,16 +42,28 @@ func trimPod(obj any) (any, error) {
 		c := &pod.Spec.Containers[i]
 		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, Env: trimEnv(c)})
 	}
+	out.Spec.InitContainers = make([]corev1.Container, 0, len(pod.Spec.InitContainers))
+	for i := range pod.Spec.InitContainers {
+		out.Spec.InitContainers = append(out.Spec.InitContainers, corev1.Container{Name: pod.Spec.InitContainers[i].Name})
+	}
+	out.Status.PodIP = pod.Status.PodIP
 	out.Status.Phase = pod.Status.Phase
 	out.Status.Conditions = pod.Status.Conditions
-	out.Status.ContainerStatuses = make([]corev1.ContainerStatus, 0, len(pod.Status.ContainerStatuses))
-	for _, s := range pod.Status.ContainerStatuses {
-		out.Status.ContainerStatuses = append(out.Status.ContainerStatuses, corev1.ContainerStatus{
+	out.Status.ContainerStatuses = trimStatuses(pod.Status.ContainerStatuses)
+	out.Status.InitContainerStatuses = trimStatuses(pod.Status.InitContainerStatuses)
+	return out, nil
+}
+
+func trimStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+	out := make([]corev1.ContainerStatus, 0, len(list))
+	for i := range list {
+		s := &list[i]
+		out = append(out, corev1.ContainerStatus{
 			Name: s.Name, ContainerID: s.ContainerID, RestartCount: s.RestartCount,
 			State: s.State, LastTerminationState: s.LastTerminationState,
 		})
 	}
-	return out, nil
+	return out
 }
 
 // trimEnv drops the environment of a container in which nothing comes from metadata. Otherwise it stays whole,

@@ -26,15 +26,16 @@ func TestTrimmedPodSaysTheSame(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Controller: &yes}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: "n", Volumes: []corev1.Volume{{Name: "v"}},
+			NodeName: "n", InitContainers: []corev1.Container{{Name: "s", Image: "i"}}, Volumes: []corev1.Volume{{Name: "v"}},
 			Containers: []corev1.Container{
 				{Name: "a", Image: "i", Env: []corev1.EnvVar{{Name: "X", Value: "1"}, {Name: "V", ValueFrom: fromLabel}}},
 				{Name: "b", Image: "i", Env: []corev1.EnvVar{{Name: "V", ValueFrom: fromLabel}, {Name: "V", Value: "fixed"}}},
 			},
 		},
 		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}},
-			Conditions: []corev1.PodCondition{{Type: "InPlaceUpdateReady", Status: corev1.ConditionFalse}},
+			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}},
+			Conditions:            []corev1.PodCondition{{Type: "InPlaceUpdateReady", Status: corev1.ConditionFalse}},
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: "s", ContainerID: "c://3"}},
 			ContainerStatuses: []corev1.ContainerStatus{
 				{Name: "a", ContainerID: "c://1", RestartCount: 2, ImageID: "i", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: start}}},
 				{Name: "b", ContainerID: "c://2", LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: start}}},
@@ -60,6 +61,9 @@ func TestTrimmedPodSaysTheSame(t *testing.T) {
 		if want != got {
 			t.Errorf("container %d: environment hash %d, want %d", i, got, want)
 		}
+	}
+	if trimmed.Status.PodIP != "10.0.0.1" || trimmed.Spec.InitContainers[0].Name != "s" || trimmed.Status.InitContainerStatuses[0].ContainerID != "c://3" {
+		t.Errorf("probes miss something: %+v", trimmed)
 	}
 	if trimmed.ManagedFields != nil || trimmed.Spec.Volumes != nil || trimmed.Spec.Containers[0].Image != "" || trimmed.ResourceVersion != "7" {
 		t.Errorf("trimmed to %+v", trimmed)

@@ -4,8 +4,9 @@
 // Package setup puts the node agent together: flags, the manager with a cache of this node's objects alone,
 // the connection to the container runtime, health, metrics, and the table of duties.
 //
-// It promises that the agent watches nothing but the pods of its own node, holds of them only what its duties
-// read, and needs no more rights than the markers beside the code ask for.
+// It promises that the agent watches nothing but the pods of its own node and the objects by which the spoke asks
+// it for something, holds of pods only what its duties read, and needs no more rights than the markers beside the
+// code ask for.
 //
 // Health: /healthz is well as long as the process serves, since a restart mends no missing runtime; /readyz is
 // well when the pods of the node are known and the runtime answers, else it says why not. Both are served on

@@ -18,6 +18,7 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/credentials"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/images"
+	"github.com/flotilla-sh/flotilla/nodeagent/probes"
 )
 
 // agent is what the duties are made from.
@@ -42,6 +43,7 @@ var duties = []duty{
 	{name: "runtime-notices", add: addRuntimeNotices},
 	{name: "containermeta", gate: features.DaemonWatchingPod, add: addContainerMeta},
 	{name: "images", gate: features.KruiseDaemon, add: addImages},
+	{name: "probes", gate: features.PodProbeMarkerGate, add: addProbes},
 }
 
 func addRuntimeNotices(_ context.Context, a agent) error {
@@ -86,5 +88,18 @@ func addImages(ctx context.Context, a agent) error {
 			Now:     time.Now,
 			Workers: a.options.PullWorkers,
 		},
+	}).SetupWithManager(ctx, a.mgr)
+}
+
+// addProbes watches the pods of the node as well, whatever gate DaemonWatchingPod says: no probe is run for a pod that
+// is known from a NodePodProbe alone.
+func addProbes(ctx context.Context, a agent) error {
+	return (&probes.Reconciler{
+		Client:  a.mgr.GetClient(),
+		Runtime: a.runtime,
+		Events:  a.events,
+		Node:    a.options.NodeName,
+		Now:     time.Now,
+		Limit:   a.options.ProbesAtOnce,
 	}).SetupWithManager(ctx, a.mgr)
 }

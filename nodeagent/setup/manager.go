@@ -17,12 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/nodeagent/containermeta"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/images"
+	"github.com/flotilla-sh/flotilla/nodeagent/probes"
 )
 
 // Run serves the node until ctx ends. The error says which part could not be set up or failed; a missing
@@ -64,7 +66,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		o.ProfileAddr = "0"
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	return o.Manager(cfg, scheme, nil, cachedObjects(o.NodeName))
@@ -98,7 +100,7 @@ func addHealth(mgr ctrl.Manager, connector *cri.Connector) error {
 
 func registerMetrics() error {
 	var errs []error
-	for _, collectors := range [][]prometheus.Collector{cri.Collectors(), containermeta.Collectors(), images.Collectors()} {
+	for _, collectors := range [][]prometheus.Collector{cri.Collectors(), containermeta.Collectors(), images.Collectors(), probes.Collectors()} {
 		for _, c := range collectors {
 			errs = append(errs, metrics.Registry.Register(c))
 		}

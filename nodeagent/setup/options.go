@@ -35,6 +35,8 @@ type Options struct {
 	SecretNamespace string
 	// Profiles is false to serve none, whatever ProfileAddr says.
 	Profiles bool
+	// ProbesAtOnce is how many custom probes run at once.
+	ProbesAtOnce int
 }
 
 // NewOptions returns the defaults. Every node has an agent and each is busy only when its own pods change: so
@@ -50,6 +52,7 @@ func NewOptions() *Options {
 		PluginBinDir:         "/kruise/plugins",
 		SecretNamespace:      cmp.Or(os.Getenv(v1beta1.DaemonConfigNamespaceEnv), v1beta1.KruiseDaemonConfigNamespace),
 		Profiles:             true,
+		ProbesAtOnce:         64,
 	}
 	o.MetricsAddr, o.HealthAddr = ":10221", "0"
 	o.QPS, o.Burst = 20, 40
@@ -69,6 +72,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "folder with the programs of the credential providers")
 	fs.BoolVar(&o.Profiles, "enable-pprof", o.Profiles, "false turns --pprof-addr off")
 	fs.IntVar(&o.ContainerMetaWorkers, "container-meta-workers", o.ContainerMetaWorkers, "how many pods have their containers reported at once")
+	fs.IntVar(&o.ProbesAtOnce, "probes-at-once", o.ProbesAtOnce, "how many custom probes run at once; those beyond wait for their turn")
 }
 
 // Validate returns what is wrong with the options, each with its flag.
@@ -79,6 +83,9 @@ func (o *Options) Validate() error {
 	}
 	if o.ContainerMetaWorkers < 1 {
 		errs = append(errs, fmt.Errorf("--container-meta-workers is %d, must be at least 1", o.ContainerMetaWorkers))
+	}
+	if o.ProbesAtOnce < 1 {
+		errs = append(errs, fmt.Errorf("--probes-at-once is %d, must be at least 1", o.ProbesAtOnce))
 	}
 	if o.LeaderElect {
 		errs = append(errs, errors.New("--enable-leader-election must not be set: the agent of every node is needed"))

@@ -21,6 +21,7 @@ func TestFlags(t *testing.T) {
 		"addr is another name of metrics-addr": {args: []string{"--addr=:1"}, check: func(o *Options) bool { return o.MetricsAddr == ":1" }},
 		"no node":                              {args: []string{"--node-name="}, wrong: []string{"--node-name", "NODE_NAME"}},
 		"no workers":                           {args: []string{"--container-meta-workers=0"}, wrong: []string{"--container-meta-workers", "at least 1"}},
+		"no probes":                            {args: []string{"--probes-at-once=0"}, wrong: []string{"--probes-at-once", "at least 1"}},
 		"leader election":                      {args: []string{"--enable-leader-election"}, wrong: []string{"--enable-leader-election"}},
 	}
 	for name, tc := range tests {
