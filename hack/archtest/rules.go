@@ -112,7 +112,7 @@ var reservations = []reservation{
 		because: "a member works without any hub"},
 	{imports: []string{"apis/apps/v1alpha1"}, only: []string{"apis/**", "generated/**", "internal/kindadmission", "hub/setup/**", "spoke/setup/**", "spoke/livefacts", "e2e/**",
 		// Kinds that have no other version:
-		"nodeagent/setup/**", "nodeagent/probes", "spoke/podprobe", "spoke/podprobemarker", "spoke/nodepodprobe", "spoke/podmarks"},
+		"nodeagent/setup/**", "nodeagent/probes", "spoke/podprobe", "spoke/podprobemarker", "spoke/nodepodprobe", "spoke/podmarks", "spoke/ephemeraljob"},
 		because: "controllers see the storage version only"},
 	{imports: []string{"internal/testkit"}, only: []string{"hack/bench", "e2e/**"},
 		because: "it starts API servers: only tests and benches do"},

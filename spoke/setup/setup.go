@@ -17,6 +17,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	"github.com/flotilla-sh/flotilla/spoke/cloneset"
+	"github.com/flotilla-sh/flotilla/spoke/ephemeraljob"
 	"github.com/flotilla-sh/flotilla/spoke/fleet"
 	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
@@ -31,6 +32,7 @@ var controllers = []struct {
 }{
 	{"podreadiness", podreadiness.Add},
 	{"launchpriority", launchpriority.Add},
+	{"ephemeraljob", ephemeraljob.Add},
 	{"cloneset", addCloneSet},
 	{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 }
