@@ -76,8 +76,6 @@ gates() {
   given=$(ns get deployment "$manager" -o 'go-template={{range .spec.template.spec.containers}}{{range .command}}{{.}} {{end}}{{range .args}}{{.}} {{end}}{{end}}' |
     sed -nE 's/.*--?feature-gates[= ]([^ ]*).*/\1/p')
   echo "feature gates of OpenKruise: ${given:-its defaults}"
-  # This one is on in OpenKruise, and off here.
-  [[ ,$given, == *,InPlaceUpdateEnvFromMetadata=* ]] || given=InPlaceUpdateEnvFromMetadata=true${given:+,$given}
   for gate in ${given//,/ }; do
     here=$(sed -nE "s/^\| ${gate%=*} \| (on|off) \|.*/\1/p" "$root/docs/feature-gates.md")
     [[ ${gate,,} == *=true && $here == on || ${gate,,} == *=false && $here == off ]] || differ+=,$gate

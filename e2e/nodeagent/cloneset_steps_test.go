@@ -23,6 +23,10 @@ import (
 // barriers is a ConfigMap that the variables of launch priorities refer to.
 const barriers = "barriers"
 
+func barriersIn(namespace string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: barriers}, Data: map[string]string{"p_10": "", "p_1": ""}}
+}
+
 // priority gives a container of the template a launch priority.
 func priority(container, key string) harness.Change {
 	return func(set *appsv1beta1.CloneSet) {
@@ -89,9 +93,7 @@ var _ = Describe("A CloneSet on real nodes", Label("cloneset", "workloads"), fun
 	It("restarts containers in the order of their launch priorities, and none after one that does not get ready", func(ctx SpecContext) {
 		const delay = 2 * time.Second
 		set := shop(ctx, 1, startsIn(delay.String()), priority("web", "p_10"), priority("beside", "p_1"), func(set *appsv1beta1.CloneSet) {
-			Expect(member.Create(ctx, &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: barriers}, Data: map[string]string{"p_10": "", "p_1": ""},
-			})).To(Succeed())
+			Expect(member.Create(ctx, barriersIn(set.Namespace))).To(Succeed())
 		})
 		before := records(ctx, set)
 		edit(ctx, set, harness.Image("web", "web:v2"), harness.Image("beside", "sleeper:v2"))

@@ -54,6 +54,7 @@ var places = []place{
 	{"hub/slice", Engines},
 	{"nodeagent/cri/**", Engines},
 	{"nodeagent/credentials", Engines},
+	{"nodeagent/stop", Engines},
 
 	{"hub/setup/**", Setup},
 	{"spoke/setup/**", Setup},
@@ -89,6 +90,7 @@ var siblings = []allowance{
 	{"hub/share", "hub/split", "a share is a split over the clusters that were placed"},
 	{"nodeagent/cri/crifake", "nodeagent/cri", "it stands in for a runtime in tests"},
 	{"nodeagent/credentials", "nodeagent/cri", "a credential is what the runtime takes as one"},
+	{"nodeagent/stop", "nodeagent/cri", "it stops containers through the runtime"},
 }
 
 // reservation says which packages may import something. Imports are folders of this module or import

@@ -119,7 +119,7 @@ func (o *openKruise) switchOver(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	t.Log(output)
-	for _, want := range []string{"OpenKruise: ImagePullJobGate=true,PodWebhook=true\n", "--feature-gates=InPlaceUpdateEnvFromMetadata=true,ImagePullJobGate=true to"} {
+	for _, want := range []string{"OpenKruise: ImagePullJobGate=true,PodWebhook=true\n", "--feature-gates=ImagePullJobGate=true to"} {
 		if !strings.Contains(output.String(), want) {
 			t.Errorf("%q is not said", want)
 		}

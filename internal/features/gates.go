@@ -92,9 +92,7 @@ func Gates() []Info {
 		{ForceDeleteTimeoutExpectationGate, off, Alpha, nil, "scaling does not wait for events that do not come"},
 		{ImagePullJobGate, off, Alpha, from(spokeSetup), "ImagePullJobs and ImageListPullJobs are admitted"},
 		{InPlacePodVerticalScaling, off, Alpha, nil, "budgets look at resizes of pods"},
-		// OpenKruise has it on. Here it stays off until the node agent restarts containers: without that a pod
-		// would wait for a restart that nobody makes.
-		{InPlaceUpdateEnvFromMetadata, off, Beta, from(nodeSetup, spokeSetup), "a label or annotation that a container's env refers to may change in place, with a restart"},
+		{InPlaceUpdateEnvFromMetadata, on, Beta, from(nodeSetup, spokeSetup), "a label or annotation that a container's env refers to may change in place, with a restart"},
 		{InPlaceWorkloadVerticalScaling, off, Alpha, from(spokeSetup), "changed cpu and memory of a template are an update in place, from Kubernetes 1.32 on"},
 		{KruiseDaemon, on, Beta, from(nodeSetup, spokeSetup), "there are node agents: NodeImages, which they follow, are admitted and made for every node, and ContainerRecreateRequests are admitted"},
 		{KruisePodReadinessGate, off, Alpha, from("spoke/podreadiness"), "every pod gets readiness gate `KruisePodReady`, not only those of our workloads"},

@@ -36,9 +36,8 @@ func TestGatesAreOpenKruises(t *testing.T) {
 			t.Errorf("%s: too little is said: %+v", g.Name, g)
 		}
 	}
-	// InPlaceUpdateEnvFromMetadata is off on purpose: the table says why.
 	want := []featuregate.Feature{
-		DaemonWatchingPod, KruiseDaemon, PodIndexLabel, PodProbeMarkerGate, PodUnavailableBudgetDeleteGate, PodWebhook,
+		DaemonWatchingPod, InPlaceUpdateEnvFromMetadata, KruiseDaemon, PodIndexLabel, PodProbeMarkerGate, PodUnavailableBudgetDeleteGate, PodWebhook,
 		StatefulSetAutoDeletePVC, WorkloadSpread,
 	}
 	if d := cmp.Diff(want, on); d != "" {

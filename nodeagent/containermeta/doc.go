@@ -26,4 +26,20 @@
 // The environment hash of a container whose image has no command env stays unknown (0); reading it is tried
 // again after 3 s at first and at last every 2 minutes, and while an in-place update waits for it an event on
 // the pod says so.
+//
+// The Restarter ends the containers whose environment an in-place update has changed, so that the kubelet starts them
+// with the new one. Which (RestartReason):
+//
+//	NoUpdate       no update of the pod that changed such metadata is under way: metadata edited by hand restarts nothing
+//	AllFit         each container that runs has the environment it should, or it is not known, or it is left to the kubelet
+//	KubeletBehind  the pod is Ready though its gate is closed: the kubelet has not heard of the update yet -> wait
+//	EnvOutdated    an instance that runs, and is reported, has another environment than the pod's metadata -> stop it
+//
+// It promises one restart a change. Only the instance that was reported is stopped, after a last look at the pod past the
+// cache and at the runtime, so that an agent that is killed in the middle, or is behind, stops no second one. An instance
+// whose spec has changed too is left to the kubelet, which starts it anew anyway. The kubelet must know the new metadata
+// by then, and does not say what it knows: so the agent waits until the kubelet has answered the closed gate and for 2 s
+// more. Should an instance get the old environment all the same, it is stopped as well, since the update would never end
+// otherwise, and each further one after a growing pause (3 s to 10 minutes). Containers that the kubelet would not start
+// again (restartPolicy) are left alone.
 package containermeta

@@ -52,7 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("containermeta").
 		Watches(&corev1.Pod{}, delayed(settleDelay), builder.WithPredicates(r.due())).
-		WatchesRawSource(r.runtimeUps()).
+		WatchesRawSource(runtimeUps(r.Runtime, r.Client, r.isDue)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.Workers,
 			ReconciliationTimeout:   passTimeout,

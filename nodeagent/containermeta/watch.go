@@ -24,9 +24,11 @@ import (
 func (r *Reconciler) due() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(obj client.Object) bool {
 		pod, ok := obj.(*corev1.Pod)
-		return ok && MakePlan(pod, r.Rules).Reason == Due
+		return ok && r.isDue(pod)
 	})
 }
+
+func (r *Reconciler) isDue(pod *corev1.Pod) bool { return MakePlan(pod, r.Rules).Reason == Due }
 
 // delayed puts the pod of an event in the queue after a delay, in which further events of it are absorbed.
 func delayed(delay time.Duration) handler.EventHandler {
@@ -43,9 +45,9 @@ func delayed(delay time.Duration) handler.EventHandler {
 	}
 }
 
-// runtimeUps puts all pods that have something to report in the queue whenever the runtime comes up.
-func (r *Reconciler) runtimeUps() source.Source {
-	statuses := r.Runtime.Subscribe()
+// runtimeUps puts all pods that want it in the queue whenever the runtime comes up.
+func runtimeUps(runtime *cri.Connector, pods client.Reader, want func(*corev1.Pod) bool) source.Source {
+	statuses := runtime.Subscribe()
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go func() {
 			for {
@@ -54,7 +56,7 @@ func (r *Reconciler) runtimeUps() source.Source {
 					return
 				case s := <-statuses:
 					if s.State == cri.Up {
-						r.addDue(ctx, q)
+						add(ctx, pods, want, q)
 					}
 				}
 			}
@@ -63,15 +65,15 @@ func (r *Reconciler) runtimeUps() source.Source {
 	})
 }
 
-func (r *Reconciler) addDue(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods); err != nil {
+func add(ctx context.Context, pods client.Reader, want func(*corev1.Pod) bool, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	var list corev1.PodList
+	if err := pods.List(ctx, &list); err != nil {
 		log.FromContext(ctx).Error(err, "List the pods of this node")
 		return
 	}
-	for i := range pods.Items {
-		if MakePlan(&pods.Items[i], r.Rules).Reason == Due {
-			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pods.Items[i])})
+	for i := range list.Items {
+		if want(&list.Items[i]) {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}
 }

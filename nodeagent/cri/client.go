@@ -4,9 +4,12 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,6 +24,8 @@ const (
 	callTimeout = 10 * time.Second
 	// execSlack is what the runtime gets beyond an exec's own time-out to clean up.
 	execSlack = 2 * time.Second
+	// stopSlack is what the runtime gets beyond a container's own grace period to end it by force.
+	stopSlack = 30 * time.Second
 	// maxMessage is the largest answer taken, the same bound as the kubelet's.
 	maxMessage = 16 << 20
 )
@@ -90,9 +95,46 @@ func (c *Client) Container(ctx context.Context, id string) (Container, error) {
 		Name:        s.GetMetadata().GetName(),
 		Pod:         podRef(s.GetLabels()),
 		State:       stateOf(s.GetState()),
+		Attempt:     s.GetMetadata().GetAttempt(),
+		CreatedAt:   timeOf(s.GetCreatedAt()),
 		StartedAt:   timeOf(s.GetStartedAt()),
 		Annotations: s.GetAnnotations(),
 	}, nil
+}
+
+// ContainersOfPod lists the instances of the containers of the pod with this UID, those that ended and are not
+// removed yet too, the newest first. Their StartedAt is not known.
+func (c *Client) ContainersOfPod(ctx context.Context, uid string) ([]Container, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	r, err := c.runtime.ListContainers(ctx, &criapi.ListContainersRequest{
+		Filter: &criapi.ContainerFilter{LabelSelector: map[string]string{labelPodUID: uid}},
+	})
+	if err != nil {
+		return nil, wrap("ListContainers", err)
+	}
+	out := make([]Container, 0, len(r.GetContainers()))
+	for _, s := range r.GetContainers() {
+		out = append(out, Container{
+			ID: s.GetId(), Name: s.GetMetadata().GetName(), Pod: podRef(s.GetLabels()), State: stateOf(s.GetState()),
+			Attempt: s.GetMetadata().GetAttempt(), CreatedAt: timeOf(s.GetCreatedAt()), Annotations: s.GetAnnotations(),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b Container) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Attempt, a.Attempt), strings.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// StopContainer asks a container to end and ends it by force when grace (whole seconds) has passed. It returns when the
+// container has ended, which may take grace and half a minute more; a container that has ended already is no error.
+func (c *Client) StopContainer(ctx context.Context, id string, grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, grace+stopSlack)
+	defer cancel()
+	if _, err := c.runtime.StopContainer(ctx, &criapi.StopContainerRequest{ContainerId: id, Timeout: int64(grace.Seconds())}); err != nil {
+		return wrap("StopContainer", err)
+	}
+	return nil
 }
 
 // Sandboxes lists all pod sandboxes, in no certain order.

@@ -41,7 +41,7 @@ func TestReads(t *testing.T) {
 	if err != nil || got.StartedAt.IsZero() {
 		t.Errorf("Container: started at %v, %v", got.StartedAt, err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(cri.Container{}, "StartedAt")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(cri.Container{}, "StartedAt", "CreatedAt")); diff != "" {
 		t.Errorf("Container (-want +got):\n%s", diff)
 	}
 	sandboxes, err := client.Sandboxes(t.Context())
@@ -86,5 +86,36 @@ func TestExecSyncTimes(t *testing.T) {
 	defer cancel()
 	if _, err := client.ExecSync(ctx, hung, []string{"sleep"}, time.Second); err == nil || errors.Is(err, cri.ErrTimeout) {
 		t.Errorf("hung runtime: %v, want an error that is no ErrTimeout", err)
+	}
+}
+
+func TestContainersOfPodAndStop(t *testing.T) {
+	client, runtime := dial(t)
+	of := func(uid, name string, attempt uint32) string {
+		return runtime.Run(crifake.Container{PodNamespace: "ns", PodName: "p", PodUID: uid, Name: name, Attempt: attempt})
+	}
+	first := of("u", "main", 0)
+	of("v", "main", 0)
+	second := of("u", "main", 1)
+	if err := client.StopContainer(t.Context(), first, 7*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.ContainersOfPod(t.Context(), "u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := cri.PodRef{Namespace: "ns", Name: "p", UID: "u"}
+	want := []cri.Container{
+		{ID: second, Name: "main", Pod: pod, State: cri.ContainerRunning, Attempt: 1},
+		{ID: first, Name: "main", Pod: pod, State: cri.ContainerExited},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(cri.Container{}, "CreatedAt")); diff != "" {
+		t.Errorf("containers (-want +got):\n%s", diff)
+	}
+	if err := client.StopContainer(t.Context(), first, time.Second); err != nil {
+		t.Errorf("one that has ended: %v", err)
+	}
+	if diff := cmp.Diff([]crifake.Stop{{ID: first, Grace: 7 * time.Second}}, runtime.Stops()); diff != "" {
+		t.Errorf("stops (-want +got):\n%s", diff)
 	}
 }

@@ -67,6 +67,10 @@ type Container struct {
 	Name  string
 	Pod   PodRef
 	State ContainerState
+	// Attempt counts the instances of the container before this one in its sandbox.
+	Attempt uint32
+	// CreatedAt is when the instance was made.
+	CreatedAt time.Time
 	// StartedAt is zero for a container that was never started, and in lists.
 	StartedAt time.Time
 	// Annotations are those the kubelet made the container with.

@@ -19,6 +19,7 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/images"
 	"github.com/flotilla-sh/flotilla/nodeagent/probes"
+	"github.com/flotilla-sh/flotilla/nodeagent/stop"
 )
 
 // agent is what the duties are made from.
@@ -60,13 +61,20 @@ func addContainerMeta(ctx context.Context, a agent) error {
 	if _, err := a.mgr.GetCache().GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false)); err != nil {
 		return err
 	}
-	return (&containermeta.Reconciler{
+	env := features.Enabled(features.InPlaceUpdateEnvFromMetadata)
+	if err := (&containermeta.Reconciler{
 		Client:  a.mgr.GetClient(),
 		Runtime: a.runtime,
 		Events:  a.events,
-		Rules:   containermeta.Rules{Start: a.start, Env: features.Enabled(features.InPlaceUpdateEnvFromMetadata)},
+		Rules:   containermeta.Rules{Start: a.start, Env: env},
 		Now:     time.Now,
 		Workers: a.options.ContainerMetaWorkers,
+	}).SetupWithManager(a.mgr); err != nil || !env {
+		return err
+	}
+	return (&containermeta.Restarter{
+		Client: a.mgr.GetClient(), Live: a.mgr.GetAPIReader(), Runtime: a.runtime,
+		Stopper: &stop.Stopper{Events: a.events, Now: time.Now}, Now: time.Now,
 	}).SetupWithManager(a.mgr)
 }
 

@@ -34,7 +34,6 @@ import (
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
 
@@ -117,8 +116,7 @@ type agent struct {
 // startAgent runs the agent with runDir as the host's /run until the spec ends.
 func startAgent(runDir string) *agent {
 	a := &agent{addr: freeAddress(), started: time.Now()}
-	cmd := exec.Command(binary, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug",
-		"--feature-gates", string(features.InPlaceUpdateEnvFromMetadata)+"=true")
+	cmd := exec.Command(binary, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug")
 	var err error
 	a.session, err = gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())

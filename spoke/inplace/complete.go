@@ -63,10 +63,22 @@ func envPending(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet) stri
 	if meta == nil {
 		return "the node agent does not report the env of containers (annotation " + appsv1beta1.RuntimeContainerMetaKey + ")"
 	}
-	if name := matches(pod, meta, envMatches); name != "" {
+	switch name := matches(pod, meta, envMatches); {
+	case name == "":
+		return ""
+	case envUnread(pod, meta, name):
+		return "the node agent has not read the env of container " + name + " yet, which takes the command env in its image"
+	default:
 		return "container " + name + " has not restarted with the new metadata in its env yet"
 	}
-	return ""
+}
+
+// envUnread says whether the node agent reports the instance that runs of a container, but not its env.
+func envUnread(pod *corev1.Pod, meta *appsv1beta1.RuntimeContainerMetaSet, name string) bool {
+	status := statusOf(pod, name)
+	return status != nil && status.State.Running != nil && slices.ContainsFunc(meta.Containers, func(m appsv1beta1.RuntimeContainerMeta) bool {
+		return m.Name == name && m.ContainerID == status.ContainerID && m.Hashes.ExtractedEnvFromMetadataHash == 0
+	})
 }
 
 // lagging says how what runs of a container differs from what it should run.

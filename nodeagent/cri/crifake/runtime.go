@@ -28,6 +28,10 @@ type Container struct {
 	Env []string
 	// Exec, when set, answers every exec in it. It may be called by many at once. An error of it is the call's.
 	Exec func(ctx context.Context, cmd []string) (Answer, error)
+	// Attempt is the number of the instance in its sandbox.
+	Attempt uint32
+	// OnStop is called before the container ends because it was asked to; it may wait.
+	OnStop func(ctx context.Context)
 }
 
 // Answer is what a command leaves behind.
@@ -50,6 +54,7 @@ type Runtime struct {
 	nextID     int
 	containers map[string]*instance
 	calls      map[string]int
+	stops      []Stop
 	server     *grpc.Server
 }
 
@@ -57,6 +62,7 @@ type instance struct {
 	Container
 	id      string
 	state   criapi.ContainerState
+	made    int64
 	started time.Time
 }
 
@@ -109,7 +115,8 @@ func (r *Runtime) Run(c Container) string {
 	defer r.mu.Unlock()
 	r.nextID++
 	id := fmt.Sprintf("%s-%d", c.Name, r.nextID)
-	r.containers[id] = &instance{Container: c, id: id, state: criapi.ContainerState_CONTAINER_RUNNING, started: time.Now()}
+	now := time.Now()
+	r.containers[id] = &instance{Container: c, id: id, state: criapi.ContainerState_CONTAINER_RUNNING, made: now.UnixNano() + int64(r.nextID), started: now}
 	return id
 }
 
@@ -141,7 +148,7 @@ func (r *Runtime) ContainerStatus(_ context.Context, req *criapi.ContainerStatus
 		return nil, notFound(req.GetContainerId())
 	}
 	return &criapi.ContainerStatusResponse{Status: &criapi.ContainerStatus{
-		Id: c.id, Metadata: &criapi.ContainerMetadata{Name: c.Name}, State: c.state,
+		Id: c.id, Metadata: c.metadata(), State: c.state, CreatedAt: c.made,
 		StartedAt: c.started.UnixNano(), Labels: c.labels(), Annotations: c.annotations(),
 	}}, nil
 }
@@ -187,6 +194,10 @@ func (r *Runtime) called(method string) (done func()) {
 	r.mu.Lock()
 	r.calls[method]++
 	return r.mu.Unlock
+}
+
+func (c *instance) metadata() *criapi.ContainerMetadata {
+	return &criapi.ContainerMetadata{Name: c.Name, Attempt: c.Attempt}
 }
 
 func (c *instance) labels() map[string]string {

@@ -1,0 +1,125 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package containermeta
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/flotilla-sh/flotilla/nodeagent/cri"
+	"github.com/flotilla-sh/flotilla/nodeagent/stop"
+)
+
+// restartWorkers is how many pods have containers ended at once; each takes up to the pod's grace period.
+const restartWorkers = 10
+
+// Restarter ends the containers whose environment an in-place update has changed.
+type Restarter struct {
+	Client client.Client
+	// Live reads past the cache, which holds a part of a pod only.
+	Live    client.Reader
+	Runtime *cri.Connector
+	Stopper *stop.Stopper
+	Now     func() time.Time
+
+	memory memory
+}
+
+// SetupWithManager registers the controller.
+func (r *Restarter) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("containermeta-restart").
+		Watches(&corev1.Pod{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(r.due())).
+		WatchesRawSource(runtimeUps(r.Runtime, r.Client, wantsRestart)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: restartWorkers,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRestartPause, maxRestartPause),
+		}).
+		Complete(r)
+}
+
+// Reconcile ends the instances of one pod that must start anew, one after the other.
+func (r *Restarter) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	var pod corev1.Pod
+	err := r.Client.Get(ctx, req.NamespacedName, &pod)
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, err
+	}
+	plan := mayRestart(&pod)
+	if err != nil || plan.Reason == NoUpdate {
+		r.memory.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if left := r.soonest(&pod, plan.Restarts); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	if len(plan.Restarts) == 0 {
+		return reconcile.Result{}, nil // the next event tells
+	}
+	runtime, err := r.Runtime.Current()
+	if err != nil {
+		log.FromContext(ctx).V(1).Info("Restart waits for the container runtime", "reason", err.Error())
+		return reconcile.Result{}, nil // every pod is looked at again when the runtime is up
+	}
+	if err := r.Live.Get(ctx, req.NamespacedName, &pod); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	err = r.restart(ctx, runtime, &pod)
+	return reconcile.Result{RequeueAfter: r.soonest(&pod, MakeRestartPlan(&pod).Restarts)}, err
+}
+
+// soonest is how long it is until the first of the restarts may be made, 0 when one may or there is none.
+func (r *Restarter) soonest(pod *corev1.Pod, list []Restart) time.Duration {
+	soonest := maxRestartPause
+	for _, one := range list {
+		soonest = min(soonest, r.memory.wait(client.ObjectKeyFromObject(pod), pod.UID, one, r.Now()))
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	return max(soonest, 0)
+}
+
+// restart makes those restarts of a pod that wait no longer.
+func (r *Restarter) restart(ctx context.Context, runtime stop.Runtime, pod *corev1.Pod) error {
+	var errs []error
+	key := client.ObjectKeyFromObject(pod)
+	for _, one := range MakeRestartPlan(pod).Restarts {
+		_, id, ok := cri.SplitID(one.ContainerID)
+		if !ok || r.memory.wait(key, pod.UID, one, r.Now()) > 0 {
+			continue
+		}
+		outcome, err := r.Stopper.Stop(ctx, runtime, stop.Order{
+			Pod: pod, Container: one.Name, ID: id, Grace: stop.GraceOf(pod),
+			Note: "Stopping containerID " + one.ContainerID + " by container meta restarter",
+		})
+		r.memory.tried(key, one, r.Now())
+		restarts.WithLabelValues(string(outcome)).Inc()
+		log.FromContext(ctx).Info("Restart for changed metadata", "container", one.Name, "containerID", one.ContainerID, "outcome", outcome)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// due lets those events through whose pod has containers to start anew, or is known to have had some.
+func (r *Restarter) due() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(obj client.Object) bool {
+		pod, ok := obj.(*corev1.Pod)
+		return ok && (wantsRestart(pod) || r.memory.has(client.ObjectKeyFromObject(pod)))
+	})
+}
+
+func wantsRestart(pod *corev1.Pod) bool { return mayRestart(pod).Reason == EnvOutdated }
