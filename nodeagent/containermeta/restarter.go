@@ -106,7 +106,9 @@ func (r *Restarter) restart(ctx context.Context, runtime stop.Runtime, pod *core
 			Pod: pod, Container: one.Name, ID: id, Grace: stop.GraceOf(pod),
 			Note: "Stopping containerID " + one.ContainerID + " by container meta restarter",
 		})
-		r.memory.tried(key, one, r.Now())
+		if outcome != stop.NotRunning {
+			r.memory.tried(key, one, r.Now())
+		}
 		restarts.WithLabelValues(string(outcome)).Inc()
 		log.FromContext(ctx).Info("Restart for changed metadata", "container", one.Name, "containerID", one.ContainerID, "outcome", outcome)
 		errs = append(errs, err)

@@ -97,7 +97,7 @@ func (s *Stopper) Stop(ctx context.Context, runtime Runtime, o Order) (Outcome, 
 			return Undone, err
 		}
 	}
-	left := max(o.Grace-s.Now().Sub(began), minGrace)
+	left := max(o.Grace-s.Now().Sub(began).Truncate(time.Second), minGrace)
 	err = runtime.StopContainer(ctx, o.ID, left)
 	switch {
 	case err == nil, errors.Is(err, cri.ErrNotFound):

@@ -453,6 +453,19 @@ func TestEnvPending(t *testing.T) {
 	if p := advance(t, pod, t0); p.Reason != "container c1 has not restarted with the new metadata in its env yet" {
 		t.Errorf("%q", p.Reason)
 	}
+	meta := readMeta(pod)
+	meta.Containers[0].Hashes.ExtractedEnvFromMetadataHash = 0
+	raw, err := json.Marshal(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Annotations[appsv1beta1.RuntimeContainerMetaKey] = string(raw)
+	for i := range pod.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses[i].State.Running = &corev1.ContainerStateRunning{}
+	}
+	if p := advance(t, pod, t0); p.Reason != "the node agent has not read the env of container c1 yet, which takes the command env in its image" {
+		t.Errorf("%q", p.Reason)
+	}
 }
 
 func TestGateOfANewPodOpens(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/pods"
 )
 
@@ -30,7 +31,9 @@ func unfinished(pod *corev1.Pod, spec *Spec) (before State, todo Spec, err error
 		}
 	}
 	if done, _ := containersDone(pod, state); !done {
-		before.UpdateEnvFromMetadata, before.UpdateResources = state.UpdateEnvFromMetadata, state.UpdateResources
+		// An open gate says that the update was through: metadata edited on the pod since then is nobody's to wait for.
+		before.UpdateEnvFromMetadata = state.UpdateEnvFromMetadata && !gateOpen(pod)
+		before.UpdateResources = state.UpdateResources
 	}
 	if !pods.SameRevision(pods.Revision(pod), state.Revision) {
 		return before, todo, nil
@@ -41,6 +44,11 @@ func unfinished(pod *corev1.Pod, spec *Spec) (before State, todo Spec, err error
 	}
 	todo, err = joinSpecs(&left, spec)
 	return before, todo, err
+}
+
+func gateOpen(pod *corev1.Pod) bool {
+	c := pods.Condition(pod, appsv1beta1.InPlaceUpdateReady)
+	return pods.HasReadinessGate(pod, appsv1beta1.InPlaceUpdateReady) && c != nil && c.Status == corev1.ConditionTrue
 }
 
 // joinSpecs lays one spec over another: where both speak of the same, the later holds.

@@ -29,6 +29,28 @@ func TestUpdateOnTopOfAnUnfinishedOne(t *testing.T) {
 	}
 }
 
+// Metadata that somebody edits on a pod between two updates restarts nothing, and the second does not wait for it. An
+// update that was not through is waited for on.
+func TestEnvOfAnEarlierUpdate(t *testing.T) {
+	for name, through := range map[string]bool{"through, then edited by hand": true, "not through": false} {
+		t.Run(name, func(t *testing.T) {
+			pod := runningPod(fourContainers())
+			begin(t, pod, Spec{Revision: "w-2", UpdateEnvFromMetadata: true, ContainerRefMetadata: map[string]metav1.ObjectMeta{"c1": {Labels: map[string]string{"k1": "2"}}}})
+			if through {
+				writeMeta(pod)
+				if p := advance(t, pod, t0); p.Phase != Done {
+					t.Fatalf("phase %v: %s", p.Phase, p.Reason)
+				}
+				pod.Labels["k1"] = "by-hand"
+			}
+			begin(t, pod, Spec{Revision: "w-3", ContainerImages: map[string]string{"c2": "c2:3"}})
+			if got := state(t, pod).UpdateEnvFromMetadata; got == through {
+				t.Errorf("env is waited for: %v", got)
+			}
+		})
+	}
+}
+
 // The template changes again before the first change is through, and the second change says nothing of a container that
 // the first one is about. What is left of the first is done with the second: in the grace period, and between batches.
 func TestSecondUpdateTakesTheFirstAlong(t *testing.T) {

@@ -1,0 +1,154 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build integration
+
+package setup_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/dump"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/nodeagent/cri/crifake"
+)
+
+// kubeletHash is the hash that kubelets give a container of newPod, as it stands in its annotation.
+func kubeletHash(name string) string {
+	raw, err := json.Marshal(map[string]string{"image": "sample:v1", "name": name})
+	Expect(err).NotTo(HaveOccurred())
+	h := fnv.New32a()
+	fmt.Fprint(h, dump.ForHash(raw))
+	return strconv.FormatUint(uint64(h.Sum32()), 16)
+}
+
+var _ = Describe("restart for changed metadata", Label("integration"), func() {
+	var (
+		runtime     *crifake.Runtime
+		dir, socket string
+		pod         *corev1.Pod
+	)
+	start := func(version string, restarts int32, onStop func(context.Context)) string {
+		return runtime.Run(crifake.Container{
+			PodNamespace: pod.Namespace, PodName: pod.Name, PodUID: string(pod.UID), Name: "main", Hash: kubeletHash("main"),
+			Env: []string{"VERSION=" + version}, Attempt: uint32(restarts), OnStop: onStop,
+		})
+	}
+	serve := func() {
+		Expect(runtime.Serve(socket)).To(Succeed())
+		DeferCleanup(runtime.Stop)
+	}
+	ready := func(a *agent) {
+		Eventually(func() int { code, _ := a.get("/readyz"); return code }).Should(Equal(http.StatusOK))
+	}
+	// update plays the spoke: an update that has changed the label, and the kubelet's answer to the closed gate.
+	update := func(ctx context.Context) {
+		setStatus(ctx, pod, func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{{Type: v1beta1.InPlaceUpdateReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		})
+		base := client.MergeFrom(pod.DeepCopy())
+		pod.Labels["version"] = "v2"
+		pod.Annotations[v1beta1.InPlaceUpdateStateKey] = `{"revision":"r2","updateEnvFromMetadata":true}`
+		Expect(cluster.Patch(ctx, pod, base)).To(Succeed())
+	}
+
+	BeforeEach(func(ctx context.Context) {
+		var err error
+		dir, err = os.MkdirTemp("", "run")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(os.RemoveAll, dir)
+		socket = filepath.Join(dir, "containerd.sock")
+		runtime = crifake.New("containerd")
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "restart-"}}
+		Expect(cluster.Create(ctx, namespace)).To(Succeed())
+		pod = newPod(ctx, namespace.Name, "web-0", nodeName, container("main", corev1.EnvVar{
+			Name: "VERSION", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['version']"}},
+		}))
+		DeferCleanup(func(ctx context.Context) { // no namespace controller here
+			Expect(cluster.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(pod.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
+		})
+	})
+	// reported starts the first instance and waits for its report.
+	reported := func(ctx context.Context, onStop func(context.Context)) string {
+		id := start("v1", 0, onStop)
+		setStatuses(ctx, pod, running("main", id, 0, time.Now()))
+		Eventually(reportOf(ctx, pod)).Should(ContainSubstring(id))
+		Expect(cluster.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+		return id
+	}
+
+	It("stops an instance once, and one with the old env again after a pause", func(ctx context.Context) {
+		serve()
+		a := startAgent(dir)
+		ready(a)
+		first := reported(ctx, nil)
+		By("leaving it alone while the label is edited by hand")
+		base := client.MergeFrom(pod.DeepCopy())
+		pod.Labels["version"] = "by-hand"
+		Expect(cluster.Patch(ctx, pod, base)).To(Succeed())
+		Consistently(runtime.Stops, "4s", "200ms").Should(BeEmpty())
+
+		update(ctx)
+		stopFirst := crifake.Stop{ID: first, Grace: 30 * time.Second}
+		Eventually(runtime.Stops).Should(Equal([]crifake.Stop{stopFirst}))
+		stopped := time.Now()
+		Eventually(eventsAbout(ctx, pod.Name)).Should(ContainElement("Killing"))
+		Consistently(runtime.Stops, "5s", "200ms").Should(HaveLen(1))
+
+		By("playing a kubelet that did not know the label yet")
+		second := start("v1", 1, nil)
+		setStatuses(ctx, pod, running("main", second, 1, time.Now()))
+		Eventually(runtime.Stops).Should(Equal([]crifake.Stop{stopFirst, {ID: second, Grace: 30 * time.Second}}))
+		Expect(time.Since(stopped)).To(BeNumerically(">=", 3*time.Second))
+
+		By("leaving alone what has the new env")
+		third := start("v2", 2, nil)
+		setStatuses(ctx, pod, running("main", third, 2, time.Now()))
+		Eventually(reportOf(ctx, pod)).Should(ContainSubstring(third))
+		Consistently(runtime.Stops, "8s", "200ms").Should(HaveLen(2))
+		_, metrics := a.get("/metrics")
+		Expect(metrics).To(ContainSubstring(`flotilla_nodeagent_containermeta_restarts_total{outcome="Stopped"} 2`))
+	})
+
+	It("stops no second instance when it is killed in the middle, and waits for a runtime that is away", func(ctx context.Context) {
+		serve()
+		a := startAgent(dir)
+		ready(a)
+		asked := make(chan bool, 10)
+		id := reported(ctx, func(ctx context.Context) {
+			asked <- true
+			if len(asked) == 1 {
+				<-ctx.Done() // it does not end before its caller is killed
+			}
+		})
+		update(ctx)
+		Eventually(asked).Should(HaveLen(1))
+		a.kill()
+		runtime.Stop()
+		b := startAgent(dir)
+		Eventually(func() string { _, words := b.get("/readyz"); return words }).Should(ContainSubstring("runtime: "))
+		Consistently(runtime.Stops, "3s", "200ms").Should(HaveLen(1))
+		serve()
+		Eventually(asked).Should(HaveLen(2))
+		Eventually(runtime.Stops).Should(HaveEach(HaveField("ID", id)))
+
+		again := start("v2", 1, nil)
+		setStatuses(ctx, pod, running("main", again, 1, time.Now()))
+		Eventually(reportOf(ctx, pod)).Should(ContainSubstring(again))
+		Consistently(runtime.Stops, "5s", "200ms").Should(HaveLen(2))
+	})
+})
