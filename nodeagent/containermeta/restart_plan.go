@@ -52,6 +52,20 @@ func restartPlan(pod *corev1.Pod, left leave) RestartPlan {
 	if !ours(pod) || pod.DeletionTimestamp != nil || !updatingEnv(pod) {
 		return RestartPlan{Reason: NoUpdate}
 	}
+	found := outdated(pod, left)
+	switch {
+	case len(found) == 0:
+		return RestartPlan{Reason: AllFit}
+	case saysReady(pod):
+		// The kubelet has not seen yet that the pod's gate was closed, which was written before the metadata.
+		return RestartPlan{Reason: KubeletBehind}
+	default:
+		return RestartPlan{Reason: EnvOutdated, Restarts: found}
+	}
+}
+
+// outdated are the instances that run with another environment than the pod's metadata says now.
+func outdated(pod *corev1.Pod, left leave) []Restart {
 	var found []Restart
 	report := oldReport(pod)
 	for i := range pod.Spec.Containers {
@@ -63,15 +77,7 @@ func restartPlan(pod *corev1.Pod, left leave) RestartPlan {
 		}
 		found = append(found, Restart{Name: c.Name, ContainerID: entry.ContainerID, Expected: expected})
 	}
-	switch {
-	case len(found) == 0:
-		return RestartPlan{Reason: AllFit}
-	case saysReady(pod):
-		// The kubelet has not seen yet that the pod's gate was closed, which was written before the metadata.
-		return RestartPlan{Reason: KubeletBehind}
-	default:
-		return RestartPlan{Reason: EnvOutdated, Restarts: found}
-	}
+	return found
 }
 
 // saysReady tells what the kubelet last wrote, whatever the gate says.

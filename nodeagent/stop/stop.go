@@ -28,7 +28,7 @@ const (
 	EventFailedPreStopHook = "FailedPreStopHook"
 )
 
-// ErrForeign: the instance belongs to another pod or container than was said.
+// ErrForeign says that the instance belongs to another pod or container than was said.
 var ErrForeign = errors.New("the container instance belongs to another pod or container")
 
 // Runtime is what stopping needs of a container runtime.

@@ -4,6 +4,8 @@
 package inplace
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -223,5 +225,33 @@ func TestAGracePeriodTakenBackStillWaitsForTheUpdateBelow(t *testing.T) {
 	restart(pod)
 	if p := advance(t, pod, t0.Add(time.Minute)); !p.Finished() {
 		t.Errorf("waits: %s", p.Reason)
+	}
+}
+
+// What a wait for env from metadata says.
+func TestEnvPending(t *testing.T) {
+	pod := runningPod(fourContainers())
+	begin(t, pod, Spec{Revision: "w-2", UpdateEnvFromMetadata: true, ContainerRefMetadata: map[string]metav1.ObjectMeta{"c1": {Labels: map[string]string{"k1": "2"}}}})
+	if p := advance(t, pod, t0); !strings.HasPrefix(p.Reason, "the node agent does not report") {
+		t.Errorf("%q", p.Reason)
+	}
+	pod.Labels["k1"] = "1"
+	writeMeta(pod)
+	pod.Labels["k1"] = "2"
+	if p := advance(t, pod, t0); p.Reason != "container c1 has not restarted with the new metadata in its env yet" {
+		t.Errorf("%q", p.Reason)
+	}
+	meta := readMeta(pod)
+	meta.Containers[0].Hashes.ExtractedEnvFromMetadataHash = 0
+	raw, err := json.Marshal(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Annotations[appsv1beta1.RuntimeContainerMetaKey] = string(raw)
+	for i := range pod.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses[i].State.Running = &corev1.ContainerStateRunning{}
+	}
+	if p := advance(t, pod, t0); p.Reason != "the node agent has not read the env of container c1 yet, which takes the command env in its image" {
+		t.Errorf("%q", p.Reason)
 	}
 }
