@@ -165,7 +165,7 @@ var _ = Describe("Env from metadata on real nodes", Label("cloneset", "nodeagent
 		settled(ctx, set)
 		stayed(ctx, set, before, "web")
 		Expect(versions(ctx, set)).To(Equal(map[string]int{"green": 1}))
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(10*time.Minute)) // bringing the agent back may build it
 
 	It("tells of an image whose env it cannot read, and restarts nothing", func(ctx SpecContext) {
 		set := shop(ctx, 1, annotated("example.com/mode", "one"), harness.Image("beside", "pause:v1"),
