@@ -67,7 +67,7 @@ func TestApplyingAgainBreaksNothing(t *testing.T) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(t.Output()), zap.UseDevMode(true)))
 	for name, args := range map[string][]string{"client-side": {"apply", "-f", "-"}, "server-side": {"apply", "--server-side", "-f", "-"}} {
 		t.Run(name, func(t *testing.T) {
-			switchGates(t, map[string]bool{"KruisePodReadinessGate": true})
+			switchGates(t, map[string]bool{"KruisePodReadinessGate": true, "ResourcesDeletionProtection": true})
 			s := ship(t, args)
 			stop := s.start()
 			calls := traffic(t, s.server)
@@ -77,20 +77,20 @@ func TestApplyingAgainBreaksNothing(t *testing.T) {
 			s.again(calls, "with nothing to change")
 			s.wroteNothing(quiet)
 
-			switchGates(t, map[string]bool{"PodWebhook": false})
+			switchGates(t, map[string]bool{"PodWebhook": false, "ResourcesDeletionProtection": false})
 			stop()
 			calls.forget() // nobody served
 			stop = s.start()
 			s.settle(calls, false)
-			s.again(calls, "with a gate off")
+			s.again(calls, "with two gates off")
 			s.webhooks(false)
 
-			switchGates(t, map[string]bool{"PodWebhook": true})
+			switchGates(t, map[string]bool{"PodWebhook": true, "ResourcesDeletionProtection": true})
 			stop()
 			calls.forget()
 			s.start()
 			s.settle(calls, true)
-			s.again(calls, "with the gate on again")
+			s.again(calls, "with both on again")
 			s.webhooks(true)
 			s.ownsAuthoritiesAlone()
 		})
@@ -188,7 +188,7 @@ func (s *shipped) settle(calls *caller, ofPods bool) {
 	calls.settle(ofPods)
 }
 
-// webhooks waits until the API server is told of all webhooks, or of all but the pods'.
+// webhooks waits until the API server is told of all webhooks of gates that are on, or of these but the pods'.
 func (s *shipped) webhooks(ofPods bool) {
 	s.t.Helper()
 	s.await(fmt.Sprintf("webhooks of pods are there: %v", ofPods), func(ctx context.Context) error {
@@ -200,6 +200,9 @@ func (s *shipped) webhooks(ofPods bool) {
 			if !ofPods {
 				want = slices.DeleteFunc(want, func(name string) bool { return name == "mpod.kb.io" })
 			}
+			if !features.Enabled(features.ResourcesDeletionProtection) {
+				want = slices.DeleteFunc(want, func(name string) bool { return slices.Contains(deletions, name) })
+			}
 			live := obj.DeepCopy()
 			if err := s.admin.Get(ctx, client.ObjectKeyFromObject(obj), live); err != nil {
 				return err
@@ -210,6 +213,12 @@ func (s *shipped) webhooks(ofPods bool) {
 		}
 		return nil
 	})
+}
+
+// deletions are the webhooks of deletion protection.
+var deletions = []string{
+	"vbuiltindeployment.kb.io", "vbuiltinreplicaset.kb.io", "vbuiltinstatefulset.kb.io", "vcloneset-deletion.kb.io", "vcustomresourcedefinition.kb.io",
+	"vingress.kb.io", "vnamespace.kb.io", "vservice.kb.io", "vstatefulset-deletion.kb.io", "vuniteddeployment-deletion.kb.io",
 }
 
 func namesOf(cfg *unstructured.Unstructured) []string {

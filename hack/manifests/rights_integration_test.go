@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -51,20 +53,47 @@ func read[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 	return out
 }
 
-// TestDeletionsAreNotHeldUp: while our webhooks are down, objects and namespaces can be deleted.
+// TestDeletionsAreNotHeldUp: while our webhooks are down, objects and namespaces can be deleted that do not ask for
+// protection, and all that is in the namespace of the system and in our own.
 func TestDeletionsAreNotHeldUp(t *testing.T) {
-	for _, component := range []string{"hub", "spoke"} {
-		objects := build(t, filepath.Join(testkit.Root(), "kustomize", component))
+	const system, ours = "kube-system", "flotilla-system"
+	for dir, tc := range map[string]struct {
+		asked int
+		free  string
+	}{
+		"hub": {}, "spoke": {10, system + "," + ours}, "overlays/dev/member": {10, system + "," + ours},
+		"overlays/from-openkruise": {10, system + "," + ours + ",kruise-system"},
+	} {
+		asked := 0
+		objects := build(t, filepath.Join(testkit.Root(), "kustomize", dir))
 		for _, cfg := range read[admissionv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration") {
 			for _, hook := range cfg.Webhooks {
-				for _, rule := range hook.Rules {
-					if slices.Contains(rule.Operations, admissionv1.Delete) || slices.Contains(rule.Operations, admissionv1.OperationAll) {
-						t.Errorf("%s: %s is asked about deletions", component, hook.Name)
-					}
+				if !slices.ContainsFunc(hook.Rules, ofDeletions) {
+					continue
+				}
+				asked++
+				if metav1.FormatLabelSelector(hook.ObjectSelector) != "policy.kruise.io/delete-protection" || len(hook.Rules) != 1 || len(hook.Rules[0].Operations) != 1 {
+					t.Errorf("%s: %s is asked about deletions of all objects", dir, hook.Name)
+				}
+				values := strings.Split(tc.free, ",")
+				slices.Sort(values)
+				want := "kubernetes.io/metadata.name notin (" + strings.Join(values, ",") + ")"
+				if hook.Name == "vcustomresourcedefinition.kb.io" { // is in no namespace
+					want = "<none>"
+				}
+				if got := metav1.FormatLabelSelector(hook.NamespaceSelector); got != want {
+					t.Errorf("%s: %s is asked about namespaces %s, want %s", dir, hook.Name, got, want)
 				}
 			}
 		}
+		if asked != tc.asked {
+			t.Errorf("%s: %d webhooks are asked about deletions", dir, asked)
+		}
 	}
+}
+
+func ofDeletions(rule admissionv1.RuleWithOperations) bool {
+	return slices.Contains(rule.Operations, admissionv1.Delete) || slices.Contains(rule.Operations, admissionv1.OperationAll)
 }
 
 const namespace = "flotilla-system"

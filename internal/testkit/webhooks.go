@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,6 +21,8 @@ type Webhook struct {
 	Match      *admissionregistrationv1.MatchPolicyType
 	Timeout    *int32
 	Rules      []admissionregistrationv1.RuleWithOperations
+	// Objects selects what is asked about; nil: all.
+	Objects *metav1.LabelSelector
 }
 
 // Webhooks reads the webhook configurations that are generated for a component: hub or spoke.
@@ -41,10 +44,10 @@ func Webhooks(t TB, component string) []Webhook {
 			t.Fatalf("webhooks of the %s: %v", component, err)
 		}
 		for _, w := range mutating.Webhooks {
-			out = append(out, Webhook{w.Name, *w.ClientConfig.Service.Path, true, w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds, w.Rules})
+			out = append(out, Webhook{w.Name, *w.ClientConfig.Service.Path, true, w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds, w.Rules, w.ObjectSelector})
 		}
 		for _, w := range validating.Webhooks {
-			out = append(out, Webhook{w.Name, *w.ClientConfig.Service.Path, false, w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds, w.Rules})
+			out = append(out, Webhook{w.Name, *w.ClientConfig.Service.Path, false, w.FailurePolicy, w.MatchPolicy, w.TimeoutSeconds, w.Rules, w.ObjectSelector})
 		}
 	}
 	return out

@@ -20,18 +20,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/spoke/deletionprotection"
 )
 
 // pathGates are the webhooks that go away with a gate: while it is off the API server is not asked to call
 // them, and a call that comes yet is answered with yes.
-var pathGates = map[string]featuregate.Feature{
-	podWebhook: features.PodWebhook,
+var pathGates = []struct {
+	gate  featuregate.Feature
+	paths []string
+}{
+	{features.PodWebhook, []string{podWebhook}},
+	{features.ResourcesDeletionProtection, deletionprotection.Paths()},
 }
 
 // pathOff tells whether the gate of a path is off.
 func pathOff(path string) bool {
-	gate, gated := pathGates[path]
-	return gated && !features.Enabled(gate)
+	for _, g := range pathGates {
+		if slices.Contains(g.paths, path) {
+			return !features.Enabled(g.gate)
+		}
+	}
+	return false
 }
 
 // kindGates are the kinds that are refused while their gate is off, at creation and at updates: their webhooks

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/spoke/deletionprotection"
 )
 
 // switched sets gates until the test ends.
@@ -86,9 +87,32 @@ func TestPodWebhookGoesWithItsGate(t *testing.T) {
 	if !pathOff(podWebhook) || pathOff("/validate-apps-kruise-io-cloneset") {
 		t.Error("only the webhook of pods is to go")
 	}
-	for path := range pathGates {
-		if hooks()[path] == nil {
-			t.Errorf("nothing is served at %s", path)
+	for _, g := range pathGates {
+		for _, path := range g.paths {
+			if hooks()[path] == nil {
+				t.Errorf("nothing is served at %s", path)
+			}
 		}
+	}
+}
+
+// TestDeletionProtectionGoesWithItsGate, and with no other: PodWebhook has nothing to do with it (DP-02).
+func TestDeletionProtectionGoesWithItsGate(t *testing.T) {
+	off := func() (n int) {
+		for _, path := range deletionprotection.Paths() {
+			if pathOff(path) {
+				n++
+			}
+		}
+		return n
+	}
+	switched(t, false, features.ResourcesDeletionProtection)
+	if off() != 10 || pathOff(podWebhook) {
+		t.Errorf("%d webhooks go with the gate, pods' goes: %v", off(), pathOff(podWebhook))
+	}
+	switched(t, true, features.ResourcesDeletionProtection)
+	switched(t, false, features.PodWebhook)
+	if off() != 0 {
+		t.Errorf("%d webhooks go without pods' webhook", off())
 	}
 }

@@ -18,12 +18,15 @@ type Options struct {
 	ClusterName string
 	// HeartbeatInterval is how often the Lease on the hub is renewed.
 	HeartbeatInterval time.Duration
+	// ProtectionLogPath is the folder of protection.log; empty: there is none, and refusals are in our own log alone.
+	ProtectionLogPath string
 }
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.HubKubeconfig, "hub-kubeconfig", o.HubKubeconfig, "kubeconfig file of the hub; empty: work without a hub")
 	fs.StringVar(&o.ClusterName, "cluster-name", o.ClusterName, "name of this cluster on the hub; needed with --hub-kubeconfig")
+	fs.StringVar(&o.ProtectionLogPath, "protection-log-path", o.ProtectionLogPath, "folder of protection.log, which has a line for each deletion that protection refused; empty: no such file")
 	fs.DurationVar(&o.HeartbeatInterval, "hub-heartbeat-interval", 10*time.Second, "how often the Lease on the hub is renewed; at least 1s")
 }
 

@@ -45,7 +45,7 @@ func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error 
 	if err := addIndexes(mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	if err := addWebhooks(mgr, hooks); err != nil {
+	if err := addWebhooks(mgr, hooks, opts); err != nil {
 		return err
 	}
 	for _, c := range controllers {

@@ -4,17 +4,24 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/kindadmission"
+	"github.com/flotilla-sh/flotilla/internal/protectionlog"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+	"github.com/flotilla-sh/flotilla/spoke/deletionprotection"
 	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
 	"github.com/flotilla-sh/flotilla/spoke/livefacts"
 	"github.com/flotilla-sh/flotilla/spoke/podadmission"
@@ -37,9 +44,10 @@ const podWebhook = "/mutate-pod"
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=advancedcronjobs.apps.kruise.io;broadcastjobs.apps.kruise.io;clonesets.apps.kruise.io;containerrecreaterequests.apps.kruise.io;daemonsets.apps.kruise.io;imagelistpulljobs.apps.kruise.io;imagepulljobs.apps.kruise.io;nodeimages.apps.kruise.io;persistentpodstates.apps.kruise.io;resourcedistributions.apps.kruise.io;sidecarsets.apps.kruise.io;statefulsets.apps.kruise.io;uniteddeployments.apps.kruise.io;workloadspreads.apps.kruise.io;podunavailablebudgets.policy.kruise.io;batchreleases.rollouts.kruise.io;rollouts.rollouts.kruise.io,verbs=patch
 
-// admissionWebhooks are all admission webhooks by path: that of pods, and those of kinds.
-func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts) map[string]*admission.Webhook {
+// admissionWebhooks are all admission webhooks by path: that of pods, those of deletions, and those of kinds.
+func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts, p deletionprotection.Options) map[string]*admission.Webhook {
 	out := kindadmission.Webhooks(scheme, f)
+	maps.Copy(out, deletionprotection.Webhooks(p))
 	out[podWebhook] = &admission.Webhook{Handler: &podadmission.Handler{
 		Decoder:  admission.NewDecoder(scheme),
 		Mutators: []podadmission.Mutator{podreadiness.Gate{}, launchpriority.Barrier{}},
@@ -48,7 +56,7 @@ func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts) map[string
 }
 
 // addWebhooks serves admission and conversion, and keeps the API server told of them.
-func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
+func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error {
 	server := mgr.GetWebhookServer()
 	// The manager's client waits for its cache to show what it wrote, and nothing is written here.
 	dry, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
@@ -59,7 +67,11 @@ func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 		Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace, Clock: clock.RealClock{},
 		Member: livefacts.Facts{Reader: mgr.GetAPIReader(), Dry: dry, Namespace: hooks.Namespace},
 	}
-	served := admissionWebhooks(mgr.GetScheme(), f)
+	protection, err := deletionProtection(mgr, opts)
+	if err != nil {
+		return wrap("deletion protection", err)
+	}
+	served := admissionWebhooks(mgr.GetScheme(), f, protection)
 	for path, hook := range served {
 		served[path] = gated(path, hook)
 	}
@@ -72,6 +84,23 @@ func addWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 		return wrap("webhook reach probe", err)
 	}
 	return mgr.AddReadyzCheck("webhooks", hooks.Ready)
+}
+
+// deletionProtection is what its webhooks work with; its metrics are registered.
+func deletionProtection(mgr manager.Manager, opts Options) (deletionprotection.Options, error) {
+	out := deletionprotection.Options{Reader: mgr.GetAPIReader()}
+	var err error
+	if out.Metadata, err = metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient()); err != nil {
+		return out, err
+	}
+	for _, c := range deletionprotection.Collectors() {
+		already := prometheus.AlreadyRegisteredError{} // in tests, which start many of us
+		if err := crmetrics.Registry.Register(c); err != nil && !errors.As(err, &already) {
+			return out, err
+		}
+	}
+	out.Log, err = protectionlog.Open(opts.ProtectionLogPath)
+	return out, err
 }
 
 func wrap(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
