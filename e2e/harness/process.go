@@ -40,3 +40,21 @@ func (f *Fleet) Signal(process string, signal syscall.Signal) error {
 	}
 	return syscall.Kill(pid, signal)
 }
+
+// Flag returns the value of a flag with which a process of the set was started.
+func (f *Fleet) Flag(process, flag string) (string, error) {
+	pid, err := f.PID(process)
+	if err != nil {
+		return "", err
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return "", err
+	}
+	for arg := range strings.SplitSeq(string(line), "\x00") {
+		if value, ok := strings.CutPrefix(arg, "--"+flag+"="); ok {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("%s has no flag --%s", process, flag)
+}
