@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,10 +21,15 @@ import (
 // what duties read. Whatever else is read goes past the cache, with the manager's API reader.
 func cachedObjects(node string) map[client.Object]cache.ByObject {
 	named := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", node)}
+	open := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
+		v1beta1.ContainerRecreateRequestNodeNameKey: node, v1beta1.ContainerRecreateRequestActiveKey: "true",
+	})}
 	return map[client.Object]cache.ByObject{
 		&corev1.Pod{}:            {Field: fields.OneTermEqualSelector("spec.nodeName", node), Transform: trimPod},
 		&v1beta1.NodeImage{}:     named,
 		&v1alpha1.NodePodProbe{}: named,
+
+		&v1beta1.ContainerRecreateRequest{}: open,
 	}
 }
 

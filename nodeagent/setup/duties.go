@@ -19,6 +19,7 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/images"
 	"github.com/flotilla-sh/flotilla/nodeagent/probes"
+	"github.com/flotilla-sh/flotilla/nodeagent/restart"
 	"github.com/flotilla-sh/flotilla/nodeagent/stop"
 )
 
@@ -43,6 +44,7 @@ type duty struct {
 var duties = []duty{
 	{name: "runtime-notices", add: addRuntimeNotices},
 	{name: "containermeta", gate: features.DaemonWatchingPod, add: addContainerMeta},
+	{name: "restart", gate: features.KruiseDaemon, add: addRestart},
 	{name: "images", gate: features.KruiseDaemon, add: addImages},
 	{name: "probes", gate: features.PodProbeMarkerGate, add: addProbes},
 }
@@ -110,4 +112,13 @@ func addProbes(ctx context.Context, a agent) error {
 		Now:     time.Now,
 		Limit:   a.options.ProbesAtOnce,
 	}).SetupWithManager(ctx, a.mgr)
+}
+
+// addRestart carries out ContainerRecreateRequests. It watches the pods of the node as well, since a request is carried
+// out for no pod that is known from the request alone.
+func addRestart(_ context.Context, a agent) error {
+	return (&restart.Reconciler{
+		Client: a.mgr.GetClient(), Live: a.mgr.GetAPIReader(), Runtime: restart.Over(a.runtime), Node: a.options.NodeName,
+		Stopper: &stop.Stopper{Events: a.events, Now: time.Now}, Now: time.Now,
+	}).SetupWithManager(a.mgr)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/images"
 	"github.com/flotilla-sh/flotilla/nodeagent/probes"
+	"github.com/flotilla-sh/flotilla/nodeagent/restart"
 )
 
 // Run serves the node until ctx ends. The error says which part could not be set up or failed; a missing
@@ -100,7 +101,10 @@ func addHealth(mgr ctrl.Manager, connector *cri.Connector) error {
 
 func registerMetrics() error {
 	var errs []error
-	for _, collectors := range [][]prometheus.Collector{cri.Collectors(), containermeta.Collectors(), images.Collectors(), probes.Collectors()} {
+	all := [][]prometheus.Collector{
+		cri.Collectors(), containermeta.Collectors(), images.Collectors(), probes.Collectors(), restart.Collectors(),
+	}
+	for _, collectors := range all {
 		for _, c := range collectors {
 			errs = append(errs, metrics.Registry.Register(c))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/ownership"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	"github.com/flotilla-sh/flotilla/spoke/cloneset"
+	"github.com/flotilla-sh/flotilla/spoke/containerrecreaterequest"
 	"github.com/flotilla-sh/flotilla/spoke/ephemeraljob"
 	"github.com/flotilla-sh/flotilla/spoke/fleet"
 	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
@@ -33,6 +34,7 @@ var controllers = []struct {
 	{"podreadiness", podreadiness.Add},
 	{"launchpriority", launchpriority.Add},
 	{"ephemeraljob", ephemeraljob.Add},
+	{"containerrecreaterequest", containerrecreaterequest.Add},
 	{"cloneset", addCloneSet},
 	{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 }
