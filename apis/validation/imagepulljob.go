@@ -29,7 +29,25 @@ func ValidateImagePullJob(old, obj *v1beta1.ImagePullJob) field.ErrorList {
 	if !equality.Semantic.DeepEqual(old.Spec.PullSecrets, obj.Spec.PullSecrets) {
 		updates.forbidden(field.NewPath("spec", "pullSecrets"), "spec.pullSecrets is immutable: make another job")
 	}
+	if old.Status.CompletionTime != nil {
+		updates.finishedPull(&old.Spec, &obj.Spec)
+	}
 	return append(updates.list, p.since(imagePullJob(old).list)...)
+}
+
+// finishedPull refuses what nobody would act on: another image or other nodes for a job that has completed.
+func (p *problems) finishedPull(old, obj *v1beta1.ImagePullJobSpec) {
+	const over = "the job has completed and would not act on it: make another job"
+	path := field.NewPath("spec")
+	if old.Image != obj.Image {
+		p.forbidden(path.Child("image"), over)
+	}
+	if !equality.Semantic.DeepEqual(old.Selector, obj.Selector) {
+		p.forbidden(path.Child("selector"), over)
+	}
+	if !equality.Semantic.DeepEqual(old.PodSelector, obj.PodSelector) {
+		p.forbidden(path.Child("podSelector"), over)
+	}
 }
 
 // ValidateOldImagePullJob is ValidateImagePullJob for an object sent as v1alpha1.

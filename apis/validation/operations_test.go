@@ -145,6 +145,15 @@ func TestValidateImagePullJob(t *testing.T) {
 	runRows(t, soundPullJob, old, map[string]row{"sound": good(), "no image": bad("spec.image: empty", "spec.image: ''")})
 	job, other := edited[v1beta1.ImagePullJob](t, soundPullJob), edited[v1beta1.ImagePullJob](t, soundPullJob, "spec.pullSecrets: [b]")
 	compare(t, ValidateImagePullJob(job, other), []string{"spec.pullSecrets: spec.pullSecrets is immutable"})
+	// A completed job is not acted on again, so nothing may be asked of it (IP-04).
+	over := func(edits ...string) *v1beta1.ImagePullJob {
+		return edited[v1beta1.ImagePullJob](t, soundPullJob, append(edits, "status: {desired: 1, completionTime: '2026-01-02T03:04:05Z'}")...)
+	}
+	const overWords = ": the job has completed and would not act on it"
+	compare(t, ValidateImagePullJob(over(), over("spec.image: redis")), []string{"spec.image" + overWords})
+	compare(t, ValidateImagePullJob(over(), over("spec.selector: {names: [other]}")), []string{"spec.selector" + overWords})
+	compare(t, ValidateImagePullJob(over(), over("spec.podSelector: {matchLabels: {a: b}}")), []string{"spec.podSelector" + overWords})
+	compare(t, ValidateImagePullJob(over(), over("spec.completionPolicy.ttlSecondsAfterFinished: 1")), nil)
 	broken := edited[v1beta1.ImagePullJob](t, soundPullJob, "spec.parallelism: -1")
 	compare(t, ValidateImagePullJob(broken, edited[v1beta1.ImagePullJob](t, soundPullJob, "spec.parallelism: -1", "metadata.labels: {a: b}")), nil)
 }

@@ -5,6 +5,7 @@ package setup
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -20,7 +21,16 @@ type Options struct {
 	HeartbeatInterval time.Duration
 	// ProtectionLogPath is the folder of protection.log; empty: there is none, and refusals are in our own log alone.
 	ProtectionLogPath string
+	// NodeImageDelay is how long a node must have been ready to get a NodeImage.
+	NodeImageDelay time.Duration
+	// PullTTLSeconds is added to how long nodes remember what a job of type Always had them pull.
+	PullTTLSeconds int32
+	// NodeImageWorkers and ImagePullJobWorkers are how many of the kind are worked on at once.
+	NodeImageWorkers, ImagePullJobWorkers int
 }
+
+// mostPullTTL is the greatest PullTTLSeconds, 31 days.
+const mostPullTTL = 2678400
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
@@ -28,11 +38,18 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ClusterName, "cluster-name", o.ClusterName, "name of this cluster on the hub; needed with --hub-kubeconfig")
 	fs.StringVar(&o.ProtectionLogPath, "protection-log-path", o.ProtectionLogPath, "folder of protection.log, which has a line for each deletion that protection refused; empty: no such file")
 	fs.DurationVar(&o.HeartbeatInterval, "hub-heartbeat-interval", 10*time.Second, "how often the Lease on the hub is renewed; at least 1s")
+	fs.DurationVar(&o.NodeImageDelay, "nodeimage-creation-delay", 30*time.Second, "how long a node must have been ready to get a NodeImage")
+	fs.Int32Var(&o.PullTTLSeconds, "default-ttlseconds-for-always-nodeimage", 300, "seconds that are added to how long nodes remember what an ImagePullJob of type Always had them pull; 0 to 2678400")
+	fs.IntVar(&o.NodeImageWorkers, "nodeimage-workers", 3, "how many NodeImages are worked on at once")
+	fs.IntVar(&o.ImagePullJobWorkers, "imagepulljob-workers", 3, "how many ImagePullJobs are worked on at once")
 }
 
 func (o *Options) validate() error {
 	if o.HubKubeconfig != "" && o.ClusterName == "" {
 		return errors.New("--hub-kubeconfig needs --cluster-name, the name of this cluster on the hub")
+	}
+	if o.PullTTLSeconds < 0 || o.PullTTLSeconds > mostPullTTL {
+		return fmt.Errorf("--default-ttlseconds-for-always-nodeimage is %d, must be 0 to %d", o.PullTTLSeconds, mostPullTTL)
 	}
 	return nil
 }

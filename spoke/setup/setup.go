@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
+	"k8s.io/component-base/featuregate"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -39,6 +40,16 @@ var controllers = []struct {
 	{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 }
 
+// pullers are the controllers that have nodes pull images ahead, each with the gate that it needs.
+var pullers = []struct {
+	name string
+	gate featuregate.Feature
+	add  func(manager.Manager, pulling) error
+}{
+	{"nodeimage", features.KruiseDaemon, addNodeImage},
+	{"imagepulljob", features.ImagePullJobGate, addImagePullJob},
+}
+
 // Add puts everything the spoke does into the manager.
 func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error {
 	if err := opts.validate(); err != nil {
@@ -54,6 +65,9 @@ func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error 
 		if err := c.add(mgr); err != nil {
 			return wrap(c.name, err)
 		}
+	}
+	if err := addPulling(mgr, opts); err != nil {
+		return err
 	}
 	return addFleet(mgr, hooks.Namespace, opts)
 }

@@ -1,0 +1,264 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package imagepulljob
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/imageref"
+	"github.com/flotilla-sh/flotilla/internal/conditions"
+	"github.com/flotilla-sh/flotilla/internal/events"
+)
+
+const (
+	controllerName = "imagepulljob-controller"
+	fieldOwner     = client.FieldOwner("spoke-imagepulljob")
+	passTimeout    = 2 * time.Minute
+	// statusGap lies between two writes of one job's status.
+	statusGap = time.Second
+	// retry is when a missing pull secret is looked for again, should its event not come.
+	retry = time.Minute
+)
+
+// Options are the flags this controller reads.
+type Options struct {
+	// Workers is how many jobs are worked on at once; 0 means 3.
+	Workers int
+	// DefaultTTL is added to how long nodes keep tags of jobs of type Always. Seconds.
+	DefaultTTL int32
+	// Namespace is where pull secrets are copied to.
+	Namespace string
+	// Copies is a cache of the Secrets in that namespace, Sources one of the metadata of all Secrets.
+	Copies, Sources cache.Cache
+	// Clock is the time; nil means the real one.
+	Clock clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=imagepulljobs,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=imagepulljobs/status,verbs=patch
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=imagepulljobs/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=nodeimages,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=kruise-daemon-config,roleName=flotilla-spoke-pull-secrets,resources=secrets,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+
+// Reconciler runs ImagePullJobs.
+type Reconciler struct {
+	Options
+	client client.Client
+	live   client.Reader
+	events events.Publisher
+	copier *copier
+
+	mu sync.Mutex
+	// wrote is when each job's status was written last.
+	wrote map[types.UID]time.Time
+}
+
+// Add starts the controller with the manager.
+func Add(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), o)
+	r.events = events.New(mgr.GetEventRecorder(controllerName))
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(secretKind)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(controllerName).
+		For(&v1beta1.ImagePullJob{}).
+		Watches(&v1beta1.NodeImage{}, r.jobsOfNode()).
+		Watches(&corev1.Pod{}, r.jobsOfPod(), builder.WithPredicates(podMoved())).
+		WatchesRawSource(source.Kind(o.Copies, client.Object(&corev1.Secret{}), jobsOfCopy())).
+		WatchesRawSource(source.Kind(o.Sources, client.Object(meta), r.jobsOfSource())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(o.Workers, 3), ReconciliationTimeout: passTimeout}).
+		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+}
+
+func newReconciler(c client.Client, live client.Reader, o Options) *Reconciler {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return &Reconciler{
+		Options: o, client: c, live: live, wrote: map[types.UID]time.Time{},
+		copier: &copier{client: c, live: live, copies: o.Copies, sources: o.Sources, namespace: o.Namespace, seen: map[client.ObjectKey]*corev1.Secret{}},
+	}
+}
+
+// Reconcile moves one job on.
+func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (reconcile.Result, error) {
+	now := r.Clock.Now()
+	if !active(job) {
+		if err := r.finish(ctx, job); err != nil || job.DeletionTimestamp != nil {
+			return quiet(err)
+		}
+		return r.expire(ctx, job, now)
+	}
+	if controllerutil.AddFinalizer(job, v1beta1.ImagePullJobFinalizer) {
+		return quiet(r.setFinalizers(ctx, job))
+	}
+	v1beta1.DefaultImagePullJob(job)
+	image, err := imageref.Parse(job.Spec.Image)
+	if err != nil { // only where admission was off
+		return r.writeStatus(ctx, job, Plan{Status: withMessage(job, "image "+job.Spec.Image+" "+err.Error())})
+	}
+	snapshot, missing, err := r.gather(ctx, job, image, now)
+	if err != nil {
+		return quiet(err)
+	}
+	plan := MakePlan(snapshot)
+	if len(missing) > 0 {
+		r.tellMissing(job, missing, &plan)
+	}
+	err = r.carry(ctx, snapshot, plan)
+	result, statusErr := r.writeStatus(ctx, job, plan)
+	if err := errors.Join(err, statusErr); err != nil {
+		return quiet(err)
+	}
+	return result, nil
+}
+
+func (r *Reconciler) gather(ctx context.Context, job *v1beta1.ImagePullJob, image imageref.Reference, now time.Time) (Snapshot, []string, error) {
+	secrets, missing, err := r.copier.sync(ctx, job)
+	if err != nil {
+		r.events.Publish(events.Warning(job, "FailedCopyPullSecret", "CopyPullSecret", conditions.Cut(err.Error(), 1000)))
+		return Snapshot{}, nil, err
+	}
+	nodes, err := r.nodes(ctx, job)
+	return Snapshot{Job: job, Image: image, Nodes: nodes, Secrets: secrets, Now: now}, missing, err
+}
+
+func (r *Reconciler) tellMissing(job *v1beta1.ImagePullJob, missing []string, plan *Plan) {
+	note := "pull secrets " + strings.Join(missing, ", ") + " are not there: nodes pull without them"
+	r.events.Publish(events.Warning(job, "PullSecretNotFound", "CopyPullSecret", note))
+	if plan.Wait == 0 || plan.Wait > retry {
+		plan.Wait = retry
+	}
+}
+
+// carry asks nodes, and brings the bounds of those that pull up to date.
+func (r *Reconciler) carry(ctx context.Context, s Snapshot, plan Plan) error {
+	var errs []error
+	for _, node := range plan.Ask {
+		errs = append(errs, r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
+			return Ask(node, s, Terms{Others: others, DefaultTTL: r.DefaultTTL, Spread: rand.Float64()}) //nolint:gosec // spreads load
+		}))
+	}
+	if plan.Status.CompletionTime != nil {
+		return errors.Join(errs...)
+	}
+	for _, node := range plan.Pulling {
+		errs = append(errs, r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
+			return Adjust(node, s, others)
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// change patches a NodeImage if do changes it. Who else wrote it meanwhile is taken in.
+func (r *Reconciler) change(ctx context.Context, node *v1beta1.NodeImage, s Snapshot, do func(*v1beta1.NodeImage, []*v1beta1.ImagePullJob) bool) error {
+	for range 4 {
+		others, err := r.others(ctx, node, s)
+		if err != nil {
+			return err
+		}
+		changed := node.DeepCopy()
+		if !do(changed, others) {
+			return nil
+		}
+		err = r.client.Patch(ctx, changed, client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{}), fieldOwner)
+		if !apierrors.IsConflict(err) {
+			return client.IgnoreNotFound(err)
+		}
+		fresh := &v1beta1.NodeImage{}
+		if err := r.live.Get(ctx, client.ObjectKeyFromObject(node), fresh); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		node = fresh
+	}
+	return fmt.Errorf("NodeImage %s changes all the time", node.Name)
+}
+
+// finish gives back what the job holds.
+func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) error {
+	r.mu.Lock()
+	delete(r.wrote, job.UID)
+	r.mu.Unlock()
+	if !controllerutil.ContainsFinalizer(job, v1beta1.ImagePullJobFinalizer) {
+		return nil
+	}
+	if err := r.copier.release(ctx, job); err != nil {
+		return err
+	}
+	controllerutil.RemoveFinalizer(job, v1beta1.ImagePullJobFinalizer)
+	return client.IgnoreNotFound(r.setFinalizers(ctx, job))
+}
+
+// expire deletes a completed job when its time is over.
+func (r *Reconciler) expire(ctx context.Context, job *v1beta1.ImagePullJob, now time.Time) (reconcile.Result, error) {
+	ttl := job.Spec.CompletionPolicy.TTLSecondsAfterFinished
+	if ttl == nil {
+		return reconcile.Result{}, nil
+	}
+	if left := job.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(now); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, job, client.Preconditions{UID: &job.UID}))
+}
+
+func quiet(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// writeStatus writes the status where it differs, once a second at most.
+func (r *Reconciler) writeStatus(ctx context.Context, job *v1beta1.ImagePullJob, plan Plan) (reconcile.Result, error) {
+	wait := reconcile.Result{RequeueAfter: plan.Wait}
+	if equality.Semantic.DeepEqual(job.Status, plan.Status) {
+		return wait, nil
+	}
+	now := r.Clock.Now()
+	r.mu.Lock()
+	left := r.wrote[job.UID].Add(statusGap).Sub(now)
+	if left <= 0 {
+		r.wrote[job.UID] = now
+	}
+	r.mu.Unlock()
+	if left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	changed := job.DeepCopy()
+	changed.Status = plan.Status
+	err := r.client.Status().Patch(ctx, changed, client.MergeFrom(job), fieldOwner)
+	return wait, client.IgnoreNotFound(err)
+}
+
+func withMessage(job *v1beta1.ImagePullJob, message string) v1beta1.ImagePullJobStatus {
+	status := *job.Status.DeepCopy()
+	status.Message = message
+	return status
+}
