@@ -26,19 +26,22 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/revision"
 )
 
+// actedOn are the kinds of which objects as OpenKruise leaves them, at rest, are in testdata/openkruise.
+var actedOn = []string{"clonesets", "ephemeraljobs", "uniteddeployments"}
+
 // storeObjects stores what OpenKruise has: objects of every kind as users write them, and workloads at rest
-// with their revisions, pods and claims, in testdata/openkruise. CloneSets and UnitedDeployments are of the
+// with their revisions, pods and claims, in testdata/openkruise. Kinds that are acted on are of the
 // latter only: as users write them they would be worked on. Of each kind whose values our schemas bound, there is
 // one with a value that is refused by now.
 func (o *openKruise) storeObjects(t *testing.T) {
 	t.Helper()
 	uids := map[string]types.UID{}
 	for _, crd := range o.crds {
-		if plural := crd.Spec.Names.Plural; plural != "clonesets" && plural != "uniteddeployments" {
+		if plural := crd.Spec.Names.Plural; !slices.Contains(actedOn, plural) {
 			o.storeFile(t, filepath.Join("objects", plural), uids)
 		}
 	}
-	for _, file := range []string{"clonesets", "uniteddeployments", "others", "mistakes"} {
+	for _, file := range append(slices.Clone(actedOn), "others", "mistakes") {
 		o.storeFile(t, filepath.Join("openkruise", file), uids)
 	}
 }

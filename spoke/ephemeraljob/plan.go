@@ -51,7 +51,9 @@ func MakePlan(job *v1alpha1.EphemeralJob, selected []*corev1.Pod, now time.Time)
 	if s.StartTime == nil {
 		s.StartTime = &metav1.Time{Time: now}
 	}
-	set(s, v1alpha1.EJobInitialized, "", "", now)
+	if !slices.ContainsFunc(s.Conditions, func(c v1alpha1.EphemeralJobCondition) bool { return c.Type == v1alpha1.EJobInitialized }) {
+		set(s, v1alpha1.EJobInitialized, "", "", now)
+	}
 	targets := targetsOf(job, selected)
 	states := make([]state, len(targets))
 	s.Matches, s.Running, s.Succeeded, s.Waiting, s.Failed = int32(len(targets)), 0, 0, 0, 0
