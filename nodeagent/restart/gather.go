@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,8 +38,8 @@ func unsupported(r *Request, name string) error {
 
 // gather asks the runtime, whose name is given, for the newest instances of the containers of a request. What bears the
 // pod's UID but another name is not the kubelet's and is passed over.
-func gather(ctx context.Context, runtime Runtime, name string, r *Request, pod *corev1.Pod, now time.Time) (Facts, error) {
-	f := Facts{Newest: map[string]Instance{}, Waiting: waitingIn(pod), Now: now}
+func gather(ctx context.Context, runtime Runtime, name string, r *Request, pod *corev1.Pod) (Facts, error) {
+	f := Facts{Newest: map[string]Instance{}, Waiting: waitingIn(pod)}
 	list, err := runtime.ContainersOfPod(ctx, string(pod.UID))
 	if err != nil {
 		return f, err

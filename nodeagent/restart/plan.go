@@ -17,11 +17,14 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
-// Request, Container and State are what the package works on.
+// What the package works on.
 type (
-	Request   = v1beta1.ContainerRecreateRequest
+	// Request is what somebody asks for.
+	Request = v1beta1.ContainerRecreateRequest
+	// Container is one container that it names.
 	Container = v1beta1.ContainerRecreateRequestContainer
-	State     = v1beta1.ContainerRecreateRequestContainerRecreateState
+	// State is how far one container is.
+	State = v1beta1.ContainerRecreateRequestContainerRecreateState
 )
 
 const (
@@ -180,30 +183,35 @@ func (p *Plan) walk(r *Request, f Facts) {
 
 // next is the state of a container; the package comment has the table.
 func next(prev State, c *Container, r *Request, f Facts) State {
-	newest, found := f.Newest[c.Name]
-	s := State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled}
-	force := strategyOf(r).ForceRecreate
-	if id, told := strings.CutPrefix(prev.Message, stopping); told && found && (id != newest.ID || newest.State == cri.ContainerExited) {
-		s.IsKilled = true // it was stopped, and the agent had no time to say so
-	}
-	switch {
-	case prev.Phase == succeeded || prev.Phase == failed:
+	if prev.Phase == succeeded || prev.Phase == failed {
 		return prev
-	case !found:
-		s.Message = missing
+	}
+	newest, found := f.Newest[c.Name]
+	if !found {
+		return State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled || strings.HasPrefix(prev.Message, stopping), Message: missing}
+	}
+	force := strategyOf(r).ForceRecreate
+	s := State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled || wasStopped(prev, newest)}
+	switch {
 	case newest.State == cri.ContainerExited:
 		ended(&s, force, f.Waiting[c.Name])
 	case force && !s.IsKilled:
 		if strings.HasPrefix(prev.Message, stopping) {
 			s.Message = prev.Message
 		}
-	case s.IsKilled && force || restarted(newest, c.StatusContext):
+	case force || restarted(newest, c.StatusContext):
 		s.Phase = recreating
 		if left, ready := youth(newest, r, f.Now); ready && left <= 0 {
 			s.Phase = succeeded
 		}
 	}
 	return s
+}
+
+// wasStopped tells that an instance was stopped and the agent had no time to say so.
+func wasStopped(prev State, newest Instance) bool {
+	id, told := strings.CutPrefix(prev.Message, stopping)
+	return told && (id != newest.ID || newest.State == cri.ContainerExited)
 }
 
 // ended is the state of a container whose newest instance does not run any more.

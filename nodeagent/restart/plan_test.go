@@ -51,13 +51,14 @@ func TestNext(t *testing.T) {
 		snapshot []v1beta1.ContainerRecreateRequestContainerStatus
 		want     State
 	}{
-		"succeeded stays":           {prev: State{Phase: succeeded, IsKilled: true}, newest: ptr.To(instance("a1", running, 0)), want: State{Phase: succeeded, IsKilled: true}},
-		"failed stays":              {prev: State{Phase: failed, Message: "x"}, want: State{Phase: failed, Message: "x"}},
-		"no instance":               {want: State{Phase: pending, Message: missing}},
-		"no instance, stopped once": {prev: State{Phase: recreating, IsKilled: true}, want: State{Phase: pending, Message: missing, IsKilled: true}},
-		"it runs":                   {newest: ptr.To(instance("a1", running, 0)), want: State{Phase: pending}},
-		"it ended":                  {newest: ptr.To(instance("a1", exited, 0)), want: State{Phase: recreating}},
-		"it ended, stopped by us":   {prev: State{Phase: recreating, IsKilled: true}, newest: ptr.To(instance("a1", exited, 0)), want: State{Phase: recreating, IsKilled: true}},
+		"succeeded stays":            {prev: State{Phase: succeeded, IsKilled: true}, newest: ptr.To(instance("a1", running, 0)), want: State{Phase: succeeded, IsKilled: true}},
+		"failed stays":               {prev: State{Phase: failed, Message: "x"}, want: State{Phase: failed, Message: "x"}},
+		"no instance":                {want: State{Phase: pending, Message: missing}},
+		"no instance, stopped once":  {prev: State{Phase: recreating, IsKilled: true}, want: State{Phase: pending, Message: missing, IsKilled: true}},
+		"no instance, being stopped": {prev: State{Phase: pending, Message: "stopping containerd://a1"}, want: State{Phase: pending, Message: missing, IsKilled: true}},
+		"it runs":                    {newest: ptr.To(instance("a1", running, 0)), want: State{Phase: pending}},
+		"it ended":                   {newest: ptr.To(instance("a1", exited, 0)), want: State{Phase: recreating}},
+		"it ended, stopped by us":    {prev: State{Phase: recreating, IsKilled: true}, newest: ptr.To(instance("a1", exited, 0)), want: State{Phase: recreating, IsKilled: true}},
 		"CR-04: it waits": {newest: ptr.To(instance("a1", exited, 0)), waiting: "CrashLoopBackOff",
 			want: State{Phase: recreating, Message: "the container is waiting (CrashLoopBackOff): the kubelet starts the next instance"}},
 		"CR-04: it waits, forced": {strategy: force, newest: ptr.To(instance("a1", exited, 0)), waiting: "CrashLoopBackOff",

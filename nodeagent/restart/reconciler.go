@@ -117,10 +117,11 @@ func (r *Reconciler) work(ctx context.Context, req *Request, pod *corev1.Pod) (r
 	if err := unsupported(req, name); err != nil {
 		return reconcile.Result{}, r.complete(ctx, req, err.Error())
 	}
-	facts, err := gather(ctx, runtime, name, req, pod, r.Now())
+	facts, err := gather(ctx, runtime, name, req, pod)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	facts.Now = r.Now()
 	plan := MakePlan(req, facts)
 	return reconcile.Result{RequeueAfter: plan.Again}, r.apply(ctx, runtime, req, plan)
 }

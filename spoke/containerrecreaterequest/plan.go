@@ -16,9 +16,11 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/readyholds"
 )
 
-// Request and Snapshot are what the package works on.
+// What the package works on.
 type (
-	Request  = v1beta1.ContainerRecreateRequest
+	// Request is what somebody asks for.
+	Request = v1beta1.ContainerRecreateRequest
+	// Snapshot is the new instance of one container.
 	Snapshot = v1beta1.ContainerRecreateRequestContainerStatus
 )
 
@@ -69,12 +71,17 @@ func MakePlan(r *Request, pod *corev1.Pod, now time.Time) Plan {
 	if left != nil {
 		p.Again = *left
 	}
-	if r.Status.Phase != v1beta1.ContainerRecreateRequestRecreating {
-		return p
+	if r.Status.Phase == v1beta1.ContainerRecreateRequestRecreating {
+		p.underWay(r, pod)
 	}
+	return p
+}
+
+// underWay is what there is to do while the agent restarts containers.
+func (p *Plan) underWay(r *Request, pod *corev1.Pod) {
 	if r.Spec.Strategy != nil && r.Spec.Strategy.UnreadyGracePeriodSeconds != nil && !graceBegan(r) {
 		p.Hold = true
-		return p
+		return
 	}
 	if seen := snapshotOf(r, pod); !slices.Equal(seen, r.Status.ContainerStatusSnapshot) && len(seen) > 0 {
 		p.Snapshot = seen
@@ -82,7 +89,6 @@ func MakePlan(r *Request, pod *corev1.Pod, now time.Time) Plan {
 	if p.Again == 0 || p.Again > pollEvery {
 		p.Again = pollEvery
 	}
-	return p
 }
 
 // afterEnd cleans up after a request that has ended or is deleted.
