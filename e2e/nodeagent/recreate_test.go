@@ -198,6 +198,7 @@ var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrec
 			g.Expect(member.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 			g.Expect(status(pod, "crasher").State.Waiting).To(HaveField("Reason", "CrashLoopBackOff"))
 			g.Expect(status(pod, "crasher").RestartCount).To(BeNumerically(">=", 2), "and for a while")
+			g.Expect(time.Since(status(pod, "crasher").LastTerminationState.Terminated.FinishedAt.Time)).To(BeNumerically("<", 10*time.Second), "of 20 and more")
 		}
 		Eventually(ctx, looping).WithTimeout(soon).Should(Succeed())
 		r := request(ctx, pod, appsv1beta1.ContainerRecreateRequestStrategy{ForceRecreate: true}, "crasher")

@@ -188,7 +188,7 @@ func next(prev State, c *Container, r *Request, f Facts) State {
 	}
 	newest, found := f.Newest[c.Name]
 	if !found {
-		return State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled || strings.HasPrefix(prev.Message, stopping), Message: missing}
+		return State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled || markOf(prev) != "", Message: missing}
 	}
 	force := strategyOf(r).ForceRecreate
 	s := State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled || wasStopped(prev, newest)}
@@ -196,16 +196,27 @@ func next(prev State, c *Container, r *Request, f Facts) State {
 	case newest.State == cri.ContainerExited:
 		ended(&s, force, f.Waiting[c.Name])
 	case force && !s.IsKilled:
-		if strings.HasPrefix(prev.Message, stopping) {
-			s.Message = prev.Message
-		}
+		s.Message = markOf(prev)
 	case force || restarted(newest, c.StatusContext):
-		s.Phase = recreating
-		if left, ready := youth(newest, r, f.Now); ready && left <= 0 {
-			s.Phase = succeeded
-		}
+		s.Phase = progress(newest, r, f.Now)
 	}
 	return s
+}
+
+// progress is the phase of a container that has a new instance.
+func progress(newest Instance, r *Request, now time.Time) v1beta1.ContainerRecreateRequestPhase {
+	if left, ready := youth(newest, r, now); ready && left <= 0 {
+		return succeeded
+	}
+	return recreating
+}
+
+// markOf is the message that names the instance which is being stopped, empty where there is none.
+func markOf(s State) string {
+	if strings.HasPrefix(s.Message, stopping) {
+		return s.Message
+	}
+	return ""
 }
 
 // wasStopped tells that an instance was stopped and the agent had no time to say so.
