@@ -90,7 +90,7 @@ func Gates() []Info {
 		{EnableSortSidecarContainerByName, off, Alpha, nil, "injected sidecars are in order of their names"},
 		{EnhancedLivenessProbe, off, Alpha, nil, "liveness probes of pods that ask for it run in the node agent, with a limit on restarts"},
 		{ForceDeleteTimeoutExpectationGate, off, Alpha, nil, "scaling does not wait for events that do not come"},
-		{ImagePullJobGate, off, Alpha, from(spokeSetup), "ImagePullJobs are admitted and acted on, ImageListPullJobs are admitted"},
+		{ImagePullJobGate, off, Alpha, from(spokeSetup), "ImagePullJobs and ImageListPullJobs are admitted and acted on"},
 		{InPlacePodVerticalScaling, off, Alpha, nil, "budgets look at resizes of pods"},
 		{InPlaceUpdateEnvFromMetadata, on, Beta, from(nodeSetup, spokeSetup), "a label or annotation that a container's env refers to may change in place, with a restart"},
 		{InPlaceWorkloadVerticalScaling, off, Alpha, from(spokeSetup), "changed cpu and memory of a template are an update in place, from Kubernetes 1.32 on"},

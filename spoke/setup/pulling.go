@@ -14,6 +14,7 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/features"
+	"github.com/flotilla-sh/flotilla/spoke/imagelistpulljob"
 	"github.com/flotilla-sh/flotilla/spoke/imagepulljob"
 	"github.com/flotilla-sh/flotilla/spoke/nodeimage"
 )
@@ -80,4 +81,8 @@ func addImagePullJob(mgr manager.Manager, p pulling) error {
 		Workers: p.options.ImagePullJobWorkers, DefaultTTL: p.options.PullTTLSeconds, Namespace: p.namespace,
 		Copies: p.copies, Sources: sources,
 	})
+}
+
+func addImageListPullJob(mgr manager.Manager, _ pulling) error {
+	return imagelistpulljob.Add(mgr, imagelistpulljob.Options{})
 }

@@ -337,3 +337,58 @@ var _ = Describe("ImagePullJobs", Label("integration"), func() {
 		Expect(byID).To(HaveKeyWithValue("again@sha256:1", int32(6)))
 	})
 })
+
+var _ = Describe("ImageListPullJobs", Label("integration"), func() {
+	It("have a stable child for each image (IP-10), and parallelism holds for each (IP-02)", func(ctx context.Context) {
+		stop := startPulling(defaults)
+		play := startAgents(200 * time.Millisecond)
+		newNodes(ctx, "list", 4, map[string]string{"pool": "list"})
+		ns := newPullNamespace(ctx)
+		list := &appsv1beta1.ImageListPullJob{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "list"}}
+		list.Spec.Images = []string{"list/a:1", "list/b:1", "broken"}
+		list.Spec.Selector = &appsv1beta1.ImagePullJobNodeSelector{LabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"pool": "list"}}}
+		Expect(admin.Create(ctx, list)).To(Succeed())
+		children := func() map[string]string {
+			var jobs appsv1beta1.ImagePullJobList
+			Expect(admin.List(ctx, &jobs, client.InNamespace(ns))).To(Succeed())
+			out := map[string]string{}
+			for i := range jobs.Items {
+				out[jobs.Items[i].Spec.Image] = jobs.Items[i].Name
+			}
+			return out
+		}
+		status := func() appsv1beta1.ImageListPullJobStatus {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(list), list)).To(Succeed())
+			return list.Status
+		}
+		Eventually(children).Should(HaveLen(3))
+		first := children()
+		Eventually(status, "60s").Should(HaveField("CompletionTime", Not(BeNil())))
+		done := status()
+		Expect([]int32{done.Desired, done.Completed, done.Succeeded, done.Active}).To(Equal([]int32{3, 3, 2, 0}))
+		Expect(done.FailedImageStatuses).To(ConsistOf(HaveField("Name", "broken")))
+		Expect(play.mostAtOnce("list/a")).To(Equal(1))
+		Expect(play.mostAtOnce("list/b")).To(Equal(1))
+		Expect(list.Labels).To(HaveKey("controller-revision-hash"))
+
+		By("starting anew")
+		stop()
+		before := time.Now()
+		startPulling(defaults)
+		Consistently(func() int { return len(writesSince(before)) }, "3s").Should(BeZero())
+		Expect(children()).To(Equal(first))
+
+		By("other images and other terms")
+		never := &appsv1beta1.ImageListPullJob{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "never"}}
+		never.Spec.Images = []string{"list/c:1", "list/d:1"}
+		never.Spec.Selector, never.Spec.CompletionPolicy.Type = list.Spec.Selector, appsv1beta1.CompletionPolicyNever
+		Expect(admin.Create(ctx, never)).To(Succeed())
+		Eventually(children).Should(HaveLen(5))
+		c := children()["list/c:1"]
+		Expect(admin.Patch(ctx, never, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"images":["list/c:1"]}}`)))).To(Succeed())
+		Eventually(children).ShouldNot(HaveKey("list/d:1"))
+		Expect(children()).To(HaveKeyWithValue("list/c:1", c))
+		Expect(admin.Patch(ctx, never, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"parallelism":2}}`)))).To(Succeed())
+		Eventually(children).Should(HaveKeyWithValue("list/c:1", Not(Equal(c))))
+	})
+})

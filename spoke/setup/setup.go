@@ -48,6 +48,7 @@ var pullers = []struct {
 }{
 	{"nodeimage", features.KruiseDaemon, addNodeImage},
 	{"imagepulljob", features.ImagePullJobGate, addImagePullJob},
+	{"imagelistpulljob", features.ImagePullJobGate, addImageListPullJob},
 }
 
 // Add puts everything the spoke does into the manager.
