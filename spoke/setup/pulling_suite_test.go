@@ -201,8 +201,8 @@ func newPullNamespace(ctx context.Context) string {
 	Expect(admin.Create(ctx, ns)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		Expect(admin.DeleteAllOf(ctx, &appsv1beta1.ImageListPullJob{}, client.InNamespace(ns.Name))).To(Succeed())
-		Expect(admin.DeleteAllOf(ctx, &appsv1beta1.ImagePullJob{}, client.InNamespace(ns.Name))).To(Succeed())
-		Eventually(func() int {
+		Eventually(func() int { // there is no garbage collector here
+			Expect(admin.DeleteAllOf(ctx, &appsv1beta1.ImagePullJob{}, client.InNamespace(ns.Name))).To(Succeed())
 			var list appsv1beta1.ImagePullJobList
 			Expect(admin.List(ctx, &list, client.InNamespace(ns.Name))).To(Succeed())
 			return len(list.Items)
