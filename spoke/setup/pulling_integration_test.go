@@ -390,5 +390,12 @@ var _ = Describe("ImageListPullJobs", Label("integration"), func() {
 		Expect(children()).To(HaveKeyWithValue("list/c:1", c))
 		Expect(admin.Patch(ctx, never, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"parallelism":2}}`)))).To(Succeed())
 		Eventually(children).Should(HaveKeyWithValue("list/c:1", Not(Equal(c))))
+
+		By("deleting what is there, while there is a spoke to let it go")
+		Expect(admin.Delete(ctx, never)).To(Succeed())
+		Eventually(func() int { // there is no garbage collector here
+			Expect(admin.DeleteAllOf(ctx, &appsv1beta1.ImagePullJob{}, client.InNamespace(ns))).To(Succeed())
+			return len(children())
+		}).Should(BeZero())
 	})
 })
