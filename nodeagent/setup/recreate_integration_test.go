@@ -97,7 +97,7 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 		serve()
 		a := startAgent(dir)
 		Eventually(func() int { code, _ := a.get("/readyz"); return code }).Should(Equal(http.StatusOK))
-		pod := podOn(ctx, nodeName, "web-0")
+		pod := podOn(ctx, nodeName, "crr-0")
 		r := ask(ctx, pod, "first", []string{"main", "side"}, func(r *v1beta1.ContainerRecreateRequest) {
 			r.Spec.Strategy.OrderedRecreate, r.Spec.Strategy.TerminationGracePeriodSeconds = true, ptr.To(int64(7))
 		})
@@ -132,7 +132,7 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 		serve()
 		a := startAgent(dir)
 		Eventually(func() int { code, _ := a.get("/readyz"); return code }).Should(Equal(http.StatusOK))
-		pod, elsewhere := podOn(ctx, nodeName, "web-0"), podOn(ctx, "node-2", "web-1")
+		pod, elsewhere := podOn(ctx, nodeName, "crr-0"), podOn(ctx, "node-2", "crr-1")
 		for name, forge := range map[string]func(*v1beta1.ContainerRecreateRequest){
 			"a-pod-of-another-node": func(r *v1beta1.ContainerRecreateRequest) {
 				r.Spec.PodName, r.Labels[v1beta1.ContainerRecreateRequestPodUIDKey] = elsewhere.Name, string(elsewhere.UID)
@@ -150,7 +150,7 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 		last := ask(ctx, pod, "last", []string{"side"})
 		Eventually(runtime.Stops).Should(ConsistOf(HaveField("ID", "side-2")))
 		Expect(current(ctx, last)().Status.Phase).To(Equal(recreating))
-		third := podOn(ctx, nodeName, "web-2")
+		third := podOn(ctx, nodeName, "crr-2")
 		for name, forge := range map[string]func(*v1beta1.ContainerRecreateRequest){
 			"another-runtime": func(r *v1beta1.ContainerRecreateRequest) {
 				r.Spec.Containers[0].StatusContext.ContainerID = "cri-o://main-1"

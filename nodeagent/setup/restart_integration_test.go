@@ -75,7 +75,7 @@ var _ = Describe("restart for changed metadata", Label("integration"), func() {
 		runtime = crifake.New("containerd")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "restart-"}}
 		Expect(cluster.Create(ctx, namespace)).To(Succeed())
-		pod = newPod(ctx, namespace.Name, "web-0", nodeName, container("main", corev1.EnvVar{
+		pod = newPod(ctx, namespace.Name, namespace.Name, nodeName, container("main", corev1.EnvVar{
 			Name: "VERSION", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['version']"}},
 		}))
 		DeferCleanup(func(ctx context.Context) { // no namespace controller here
