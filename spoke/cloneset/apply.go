@@ -24,6 +24,8 @@ const (
 	idLength = 5
 	// raceRetry is how soon a pass that lost a race is tried again.
 	raceRetry = 50 * time.Millisecond
+	// budgetRetry is how soon a PodUnavailableBudget that refused is asked again.
+	budgetRetry = time.Second
 )
 
 // execute plans and carries the plan out.
@@ -40,6 +42,7 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 		p.plan.Waits = append(p.plan.Waits, podset.Wait{Reason: "InvalidLimit", Message: bad.Error(), Failed: true})
 	}
 	p.thought = p.Clock.Now().Sub(p.began)
+	unasked := p.askBudgets(ctx)
 	p.outcome = p.executor.Execute(ctx, p.set, &p.plan, newInstances(p))
 	p.events.Publish(eventsOf(p.stored, &p.plan, &p.outcome)...)
 	p.tallies.done(ctx, p.set.UID, p.outcome.Facts, p.now)
@@ -50,7 +53,26 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 	if p.outcome.Raced() || p.claimsLeftOver() {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, raceRetry)
 	}
-	return out, errors.Join(p.outcome.Err(), p.unmark(ctx))
+	return out, errors.Join(unasked, p.outcome.Err(), p.unmark(ctx))
+}
+
+// askBudgets asks for each pod whose update is to start, in order. The first that may not be updated now ends the updates
+// of this pass; an error says that one could not be asked for.
+func (p *pass) askBudgets(ctx context.Context) error {
+	if p.Guard == nil {
+		return nil
+	}
+	for i, pod := range p.plan.Starts {
+		refusal, err := p.Guard.MayUpdate(ctx, pod)
+		if err != nil {
+			refusal = "the budget cannot be asked: " + err.Error()
+		}
+		if refusal != "" {
+			p.plan.Withhold(p.plan.Starts[i:], podset.Wait{Reason: podset.WaitBudget, Message: refusal, After: budgetRetry})
+			return err
+		}
+	}
+	return nil
 }
 
 // claimsLeftOver says whether claims wait for a pod that is not wanted any more: the next pass deletes

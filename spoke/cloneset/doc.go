@@ -8,7 +8,7 @@
 //	gather     pods, claims and revisions from the cache, brought up to our own last writes
 //	claims     claims of vanished pods are handed on, kept or deleted; those of deleted pods go
 //	revision   the ControllerRevision of the template is found or made
-//	execute    podset plans (scale, refresh, update) and execute writes
+//	execute    podset plans (scale, refresh, update), budgets are asked about updates, and execute writes
 //	status     counters and conditions, one patch, only on change
 //	tidy       names trimmed from podsToDelete, old revisions deleted
 //

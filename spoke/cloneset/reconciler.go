@@ -59,8 +59,17 @@ type Options struct {
 	// PreDownload has images pulled before pods are updated in place. The manager's cache must then have
 	// index ownership.ControllerUIDIndex on ImagePullJobs.
 	PreDownload bool
+	// Guard is asked before each update of a pod; nil asks nobody.
+	Guard UpdateGuard
 	// Clock is the time; nil means the real one.
 	Clock clock.PassiveClock
+}
+
+// UpdateGuard keeps updates from making too many pods unavailable.
+type UpdateGuard interface {
+	// MayUpdate returns why the pod may not be updated now, in words that stay the same while that does; empty when it may.
+	// An error says that it could not be found out.
+	MayUpdate(ctx context.Context, pod *corev1.Pod) (refusal string, err error)
 }
 
 // Reconciler runs CloneSets.

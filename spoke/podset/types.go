@@ -132,6 +132,8 @@ type Plan struct {
 	Create []Create
 	Delete []Delete
 	Change []Change
+	// Starts are the pods whose update is started or prepared, in the order in which they were selected.
+	Starts []*corev1.Pod
 	// Waits say what is not done yet and why.
 	Waits []Wait
 }

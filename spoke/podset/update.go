@@ -27,15 +27,22 @@ func (p *planner) update(selection Selection) {
 		if p.touched[pod.Name] || pod.Specified {
 			continue
 		}
-		verdict := p.verdict(pod.Pod, selection)
-		switch {
-		case verdict.Spec != nil:
-			p.updateInPlace(pod.Pod, verdict.Spec, selection)
-		case p.Rules.Update.Policy == InPlaceOnly:
-			p.waits.add(Wait{Reason: WaitInPlaceImpossible, Message: "policy InPlaceOnly, but " + verdict.Because, Pods: []string{pod.Name}, Failed: true})
-		default:
-			p.recreate(pod.Pod, cmp.Or(verdict.Because, "policy ReCreate"))
+		p.updatePod(pod.Pod, selection)
+		if p.touched[pod.Name] {
+			p.plan.Starts = append(p.plan.Starts, pod.Pod)
 		}
+	}
+}
+
+func (p *planner) updatePod(pod *corev1.Pod, selection Selection) {
+	verdict := p.verdict(pod, selection)
+	switch {
+	case verdict.Spec != nil:
+		p.updateInPlace(pod, verdict.Spec, selection)
+	case p.Rules.Update.Policy == InPlaceOnly:
+		p.waits.add(Wait{Reason: WaitInPlaceImpossible, Message: "policy InPlaceOnly, but " + verdict.Because, Pods: []string{pod.Name}, Failed: true})
+	default:
+		p.recreate(pod, cmp.Or(verdict.Because, "policy ReCreate"))
 	}
 }
 

@@ -34,6 +34,8 @@ const (
 	WaitScheduling = "PodsNotScheduled"
 	// WaitReadiness: pods have a node and are not ready.
 	WaitReadiness = "PodsNotReady"
+	// WaitBudget: a PodUnavailableBudget lets no more pods be updated now.
+	WaitBudget = "PodUnavailableBudget"
 	// WaitPaused: somebody paused the rollout; WaitOnDelete: pods are updated when somebody deletes them. Kinds say
 	// so by Rules.Update.Hold.
 	WaitPaused   = "Paused"
@@ -42,7 +44,7 @@ const (
 
 // order of reasons, most telling first: who must do something comes before what passes by itself.
 var order = []string{
-	WaitHook, WaitPaused, WaitOnDelete, WaitScaleUpLimited, WaitMaxUnavailable, WaitClaims, WaitDeletions,
+	WaitHook, WaitPaused, WaitOnDelete, WaitScaleUpLimited, WaitBudget, WaitMaxUnavailable, WaitClaims, WaitDeletions,
 	WaitGrace, WaitInPlace, WaitScheduling, WaitReadiness, WaitMinReady, WaitPartition,
 }
 

@@ -23,21 +23,23 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/deletionprotection"
 )
 
-// pathGates are the webhooks that go away with a gate: while it is off the API server is not asked to call
+// pathGates are the webhooks that go away with gates: while none of them is on the API server is not asked to call
 // them, and a call that comes yet is answered with yes.
 var pathGates = []struct {
-	gate  featuregate.Feature
+	gates []featuregate.Feature
 	paths []string
 }{
-	{features.PodWebhook, []string{podWebhook}},
-	{features.ResourcesDeletionProtection, deletionprotection.Paths()},
+	{[]featuregate.Feature{features.PodWebhook}, []string{podWebhook}},
+	{[]featuregate.Feature{features.PodUnavailableBudgetDeleteGate}, []string{podRemovals}},      // goes off with PodWebhook
+	{[]featuregate.Feature{features.PodUnavailableBudgetUpdateGate}, []string{podUpdateWebhook}}, // goes off with PodWebhook
+	{[]featuregate.Feature{features.ResourcesDeletionProtection}, deletionprotection.Paths()},
 }
 
-// pathOff tells whether the gate of a path is off.
+// pathOff tells whether the gates of a path are off.
 func pathOff(path string) bool {
 	for _, g := range pathGates {
 		if slices.Contains(g.paths, path) {
-			return !features.Enabled(g.gate)
+			return !slices.ContainsFunc(g.gates, features.Enabled)
 		}
 	}
 	return false

@@ -4,6 +4,7 @@
 package setup
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,19 +80,24 @@ func asked(operation admissionv1.Operation, object string) admission.Request {
 	return out
 }
 
-func TestPodWebhookGoesWithItsGate(t *testing.T) {
-	if pathOff(podWebhook) || pathOff("/validate-apps-kruise-io-cloneset") {
-		t.Error("off though its gate is on, or there is none")
-	}
-	switched(t, false, features.PodWebhook)
-	if !pathOff(podWebhook) || pathOff("/validate-apps-kruise-io-cloneset") {
-		t.Error("only the webhook of pods is to go")
-	}
+// TestPodWebhooksGoWithTheirGates: each goes with its own gates, and those of kinds stay.
+func TestPodWebhooksGoWithTheirGates(t *testing.T) {
+	all := []featuregate.Feature{features.PodWebhook, features.PodUnavailableBudgetDeleteGate, features.PodUnavailableBudgetUpdateGate, features.ResourcesDeletionProtection}
 	for _, g := range pathGates {
-		for _, path := range g.paths {
-			if hooks()[path] == nil {
-				t.Errorf("nothing is served at %s", path)
+		switched(t, true, all...)
+		switched(t, false, g.gates...)
+		for _, other := range pathGates {
+			for _, path := range other.paths {
+				if pathOff(path) != slices.Contains(g.paths, path) {
+					t.Errorf("without %v: %s is off: %v", g.gates, path, pathOff(path))
+				}
+				if hooks()[path] == nil {
+					t.Errorf("nothing is served at %s", path)
+				}
 			}
+		}
+		if pathOff("/validate-apps-kruise-io-cloneset") {
+			t.Error("a kind's webhook is off")
 		}
 	}
 }

@@ -36,7 +36,7 @@ const mostPullTTL = 2678400
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.HubKubeconfig, "hub-kubeconfig", o.HubKubeconfig, "kubeconfig file of the hub; empty: work without a hub")
 	fs.StringVar(&o.ClusterName, "cluster-name", o.ClusterName, "name of this cluster on the hub; needed with --hub-kubeconfig")
-	fs.StringVar(&o.ProtectionLogPath, "protection-log-path", o.ProtectionLogPath, "folder of protection.log, which has a line for each deletion that protection refused; empty: no such file")
+	fs.StringVar(&o.ProtectionLogPath, "protection-log-path", o.ProtectionLogPath, "folder of protection.log, which has a line for each deletion that protection, and each disruption that a PodUnavailableBudget refused; empty: no such file")
 	fs.DurationVar(&o.HeartbeatInterval, "hub-heartbeat-interval", 10*time.Second, "how often the Lease on the hub is renewed; at least 1s")
 	fs.DurationVar(&o.NodeImageDelay, "nodeimage-creation-delay", 30*time.Second, "how long a node must have been ready to get a NodeImage")
 	fs.Int32Var(&o.PullTTLSeconds, "default-ttlseconds-for-always-nodeimage", 300, "seconds that are added to how long nodes remember what an ImagePullJob of type Always had them pull; 0 to 2678400")

@@ -16,6 +16,7 @@ import (
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/internal/ownership"
+	"github.com/flotilla-sh/flotilla/internal/protectionlog"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
 	"github.com/flotilla-sh/flotilla/spoke/cloneset"
 	"github.com/flotilla-sh/flotilla/spoke/containerrecreaterequest"
@@ -27,17 +28,23 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/workload"
 )
 
-// controllers is every controller of the spoke, in the order in which they are added.
-var controllers = []struct {
+// entry is one controller.
+type entry struct {
 	name string
 	add  func(manager.Manager) error
-}{
-	{"podreadiness", podreadiness.Add},
-	{"launchpriority", launchpriority.Add},
-	{"ephemeraljob", ephemeraljob.Add},
-	{"containerrecreaterequest", containerrecreaterequest.Add},
-	{"cloneset", addCloneSet},
-	{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
+}
+
+// controllers is every controller of the spoke, in the order in which they are added.
+func controllers(b *budgets) []entry {
+	return []entry{
+		{"podreadiness", podreadiness.Add},
+		{"launchpriority", launchpriority.Add},
+		{"ephemeraljob", ephemeraljob.Add},
+		{"containerrecreaterequest", containerrecreaterequest.Add},
+		{"cloneset", b.addCloneSet},
+		{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
+		{"podunavailablebudget", b.addController},
+	}
 }
 
 // pullers are the controllers that have nodes pull images ahead, each with the gate that it needs.
@@ -59,10 +66,18 @@ func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error 
 	if err := addIndexes(mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	if err := addWebhooks(mgr, hooks, opts); err != nil {
+	log, err := protectionlog.Open(opts.ProtectionLogPath)
+	if err != nil {
 		return err
 	}
-	for _, c := range controllers {
+	b, err := newBudgets(mgr, log)
+	if err != nil {
+		return wrap("budgets", err)
+	}
+	if err := addWebhooks(mgr, hooks, admitters{b, log}); err != nil {
+		return err
+	}
+	for _, c := range controllers(b) {
 		if err := c.add(mgr); err != nil {
 			return wrap(c.name, err)
 		}
@@ -105,7 +120,7 @@ func addIndexes(indexer client.FieldIndexer) error {
 }
 
 // addCloneSet hands the gates that CloneSets read to their controller.
-func addCloneSet(mgr manager.Manager) error {
+func (b *budgets) addCloneSet(mgr manager.Manager) error {
 	resizes, err := resizesPods(mgr)
 	if err != nil {
 		return err
@@ -118,6 +133,7 @@ func addCloneSet(mgr manager.Manager) error {
 		EnvFromMetadata:         features.Enabled(features.InPlaceUpdateEnvFromMetadata),
 		VerticalScaling:         resizes,
 		PreDownload:             features.Enabled(features.PreDownloadImageForInPlaceUpdate),
+		Guard:                   b.updateGuard(),
 	})
 }
 

@@ -63,8 +63,12 @@ func Pods(ctx context.Context, reader client.Reader, kind schema.GroupVersionKin
 }
 
 func controlled(ctx context.Context, reader client.Reader, namespace string, uid types.UID) ([]*corev1.Pod, error) {
+	return listed(ctx, reader, client.InNamespace(namespace), byController(uid))
+}
+
+func listed(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]*corev1.Pod, error) {
 	var list corev1.PodList
-	if err := reader.List(ctx, &list, client.InNamespace(namespace), byController(uid), client.UnsafeDisableDeepCopy); err != nil {
+	if err := reader.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
 	out := make([]*corev1.Pod, len(list.Items))

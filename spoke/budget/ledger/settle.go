@@ -13,8 +13,14 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/budget"
 )
 
+// LimitError says that a budget's limit cannot be read.
+type LimitError struct{ Err error }
+
+// Error says why.
+func (e *LimitError) Error() string { return e.Err.Error() }
+
 // Settle brings the books up to what was seen of the budget's pods, and writes when that changes something. It
-// returns what was counted. Errors say that the budget's limit cannot be read, or are the API server's: a
+// returns what was counted. Errors are a LimitError, or the API server's: a
 // conflict when others write the same books all the time, NotFound when the budget is gone.
 func (l *Ledger) Settle(ctx context.Context, seen *budget.Budget, pods []*corev1.Pod, expected int32) (budget.Count, error) {
 	page := l.page(seen.UID)
@@ -33,7 +39,7 @@ func (l *Ledger) Settle(ctx context.Context, seen *budget.Budget, pods []*corev1
 	}}
 	_, err := change.write(ctx)
 	if unreadable != nil {
-		return budget.Count{}, unreadable
+		return budget.Count{}, &LimitError{unreadable}
 	}
 	return count, err
 }

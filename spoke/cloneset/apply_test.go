@@ -1,0 +1,82 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cloneset
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flotilla-sh/flotilla/spoke/podset"
+)
+
+// budgets let so many pods go, and note who was asked for.
+type budgets struct {
+	left  int
+	err   error
+	asked []string
+}
+
+func (b *budgets) MayUpdate(_ context.Context, pod *corev1.Pod) (string, error) {
+	b.asked = append(b.asked, pod.Name)
+	if b.left == 0 {
+		return "spent", b.err
+	}
+	b.left--
+	return "", nil
+}
+
+// Budgets are asked in the order of the updates, up to the first that refuses: the rest is not asked for, and waits.
+func TestBudgetsAreAsked(t *testing.T) {
+	lost := errors.New("lost")
+	for name, tc := range map[string]struct {
+		guard       *budgets
+		asked, left []string
+		wait        string
+		err         error
+	}{
+		"all may":      {&budgets{left: 3}, []string{"a", "b", "c"}, []string{"a", "b", "c"}, "", nil},
+		"one may":      {&budgets{left: 1}, []string{"a", "b"}, []string{"a"}, "spent (b, c)", nil},
+		"none may":     {&budgets{}, []string{"a"}, nil, "spent (a, b, c)", nil},
+		"nobody knows": {&budgets{left: 2, err: lost}, []string{"a", "b", "c"}, []string{"a", "b"}, "the budget cannot be asked: lost (c)", lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &pass{Reconciler: &Reconciler{Options: Options{Guard: tc.guard}}}
+			for _, name := range []string{"a", "b", "c"} {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
+				p.plan.Starts = append(p.plan.Starts, pod)
+				p.plan.Delete = append(p.plan.Delete, podset.Delete{Pod: pod, ForUpdate: true})
+			}
+			if err := p.askBudgets(t.Context()); !errors.Is(err, tc.err) {
+				t.Errorf("error %v", err)
+			}
+			var left []string
+			for i := range p.plan.Delete {
+				left = append(left, p.plan.Delete[i].Pod.Name)
+			}
+			if d := cmp.Diff([][]string{tc.asked, tc.left}, [][]string{tc.guard.asked, left}); d != "" {
+				t.Error(d)
+			}
+			told := ""
+			if len(p.plan.Waits) > 0 {
+				w := &p.plan.Waits[0]
+				told = describe(w)
+				if w.Reason != podset.WaitBudget || w.After != budgetRetry || w.Failed {
+					t.Errorf("%+v", w)
+				}
+			}
+			if told != tc.wait {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+	nobody := &pass{Reconciler: &Reconciler{}}
+	if err := nobody.askBudgets(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
