@@ -200,6 +200,9 @@ func (s *shipped) webhooks(ofPods bool) {
 			if !ofPods {
 				want = slices.DeleteFunc(want, func(name string) bool { return name == "mpod.kb.io" })
 			}
+			if !features.Enabled(features.PodUnavailableBudgetUpdateGate) {
+				want = slices.DeleteFunc(want, func(name string) bool { return name == "vpodupdate.kb.io" })
+			}
 			if !features.Enabled(features.ResourcesDeletionProtection) {
 				want = slices.DeleteFunc(want, func(name string) bool { return slices.Contains(deletions, name) })
 			}
