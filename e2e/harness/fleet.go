@@ -21,6 +21,7 @@ import (
 	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
+	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
 
@@ -113,6 +114,7 @@ func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, appsv1beta1.AddToScheme, appsv1alpha1.AddToScheme, fleetv1alpha1.AddToScheme,
+		policyv1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			panic(err)

@@ -67,7 +67,7 @@ func TestApplyingAgainBreaksNothing(t *testing.T) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(t.Output()), zap.UseDevMode(true)))
 	for name, args := range map[string][]string{"client-side": {"apply", "-f", "-"}, "server-side": {"apply", "--server-side", "-f", "-"}} {
 		t.Run(name, func(t *testing.T) {
-			switchGates(t, map[string]bool{"KruisePodReadinessGate": true, "ResourcesDeletionProtection": true})
+			switchGates(t, map[string]bool{"KruisePodReadinessGate": true, "ResourcesDeletionProtection": true, "PodUnavailableBudgetUpdateGate": true})
 			s := ship(t, args)
 			stop := s.start()
 			calls := traffic(t, s.server)

@@ -18,8 +18,8 @@ import (
 const (
 	loopback  = "127.0.0.1"
 	namespace = "flotilla-system"
-	// memberGates let in every kind, and let labels protect from deletion.
-	memberGates = "ImagePullJobGate=true,ResourceDistributionGate=true,ResourcesDeletionProtection=true"
+	// memberGates let in every kind, let labels protect from deletion, and budgets guard updates.
+	memberGates = "ImagePullJobGate=true,PodUnavailableBudgetUpdateGate=true,ResourceDistributionGate=true,ResourcesDeletionProtection=true"
 )
 
 func (b *built) hub(ctx context.Context) error {
