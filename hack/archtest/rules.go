@@ -46,6 +46,7 @@ var places = []place{
 	{"spoke/prepull", Engines},
 	{"spoke/budget/**", Engines},
 	{"spoke/podadmission", Engines},
+	{"spoke/podprobe", Engines},
 	{"hub/placement", Engines},
 	{"hub/split", Engines},
 	{"hub/share", Engines},

@@ -188,6 +188,9 @@ func conditionJSON(c *corev1.PodCondition) map[string]any {
 		"type": c.Type, "status": c.Status, "reason": nil, "message": nil,
 		"lastTransitionTime": c.LastTransitionTime,
 	}
+	if !c.LastProbeTime.IsZero() {
+		out["lastProbeTime"] = c.LastProbeTime
+	}
 	if c.Reason != "" {
 		out["reason"] = c.Reason
 	}

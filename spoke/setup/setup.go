@@ -23,6 +23,9 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/ephemeraljob"
 	"github.com/flotilla-sh/flotilla/spoke/fleet"
 	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
+	"github.com/flotilla-sh/flotilla/spoke/nodepodprobe"
+	"github.com/flotilla-sh/flotilla/spoke/podprobe"
+	"github.com/flotilla-sh/flotilla/spoke/podprobemarker"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
 	"github.com/flotilla-sh/flotilla/spoke/uniteddeployment"
 	"github.com/flotilla-sh/flotilla/spoke/workload"
@@ -41,6 +44,9 @@ func controllers(b *budgets) []entry {
 		{"launchpriority", launchpriority.Add},
 		{"ephemeraljob", ephemeraljob.Add},
 		{"containerrecreaterequest", containerrecreaterequest.Add},
+		{"podprobemarker", withProbes(podprobemarker.Add)},
+		{"nodepodprobe", withProbes(nodepodprobe.Add)},
+		{"podmarks", withProbes(addPodMarks)},
 		{"cloneset", b.addCloneSet},
 		{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 		{"podunavailablebudget", b.addController},
@@ -114,6 +120,11 @@ func addIndexes(indexer client.FieldIndexer) error {
 	for _, obj := range objects {
 		if err := indexer.IndexField(context.Background(), obj, ownership.ControllerUIDIndex, ownership.IndexByController); err != nil {
 			return wrap("index", err)
+		}
+	}
+	if features.Enabled(features.PodProbeMarkerGate) {
+		if err := podprobe.AddIndexes(context.Background(), indexer); err != nil {
+			return err
 		}
 	}
 	return workload.AddIndexes(context.Background(), indexer)

@@ -25,6 +25,7 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/launchpriority"
 	"github.com/flotilla-sh/flotilla/spoke/livefacts"
 	"github.com/flotilla-sh/flotilla/spoke/podadmission"
+	"github.com/flotilla-sh/flotilla/spoke/podprobemarker"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
 	"github.com/flotilla-sh/flotilla/spoke/podunavailablebudget"
 )
@@ -83,6 +84,9 @@ func podStepsOf(mgr manager.Manager, b *budgets) podSteps {
 	if b != nil {
 		out.mutators = append(out.mutators, podunavailablebudget.NewStamp(mgr))
 		out.validators = append(out.validators, b.guard)
+	}
+	if serverlessProbes() {
+		out.mutators = append(out.mutators, podprobemarker.Serverless{Reader: mgr.GetCache()})
 	}
 	return out
 }
