@@ -45,6 +45,7 @@ func allows(ctx context.Context, b *policyv1beta1.PodUnavailableBudget, allowed 
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(member.Get(ctx, client.ObjectKeyFromObject(b), b)).To(Succeed())
+		g.Expect(b.Status.ObservedGeneration).To(Equal(b.Generation))
 		g.Expect(b.Status.UnavailableAllowed).To(Equal(allowed))
 	}).WithTimeout(soon).Should(Succeed())
 }

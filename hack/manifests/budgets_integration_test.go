@@ -7,6 +7,7 @@ package manifests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,9 @@ func (g *guarded) counted(b *policyv1beta1.PodUnavailableBudget, allowed, curren
 			return err
 		}
 		s := b.Status
+		if s.ObservedGeneration != b.Generation {
+			return errors.New("it was not counted yet")
+		}
 		if have, want := [4]int32{s.UnavailableAllowed, s.CurrentAvailable, s.DesiredAvailable, s.TotalReplicas}, [4]int32{allowed, current, desired, total}; have != want {
 			return fmt.Errorf("allowed, current, desired, total are %v, want %v", have, want)
 		}
