@@ -26,6 +26,11 @@ const (
 	raceRetry = 50 * time.Millisecond
 	// budgetRetry is how soon a PodUnavailableBudget that refused is asked again.
 	budgetRetry = time.Second
+	// refusedRetry is how soon a deletion that was refused is tried again.
+	refusedRetry = 5 * time.Second
+	// askFor is how long a pass asks budgets. What they reserve holds for some seconds only, and is used when all are
+	// asked.
+	askFor = 2 * time.Second
 )
 
 // execute plans and carries the plan out.
@@ -53,16 +58,24 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 	if p.outcome.Raced() || p.claimsLeftOver() {
 		out.RequeueAfter = steps.Sooner(out.RequeueAfter, raceRetry)
 	}
+	if p.outcome.Refused() {
+		out.RequeueAfter = steps.Sooner(out.RequeueAfter, refusedRetry)
+	}
 	return out, errors.Join(unasked, p.outcome.Err(), p.unmark(ctx))
 }
 
 // askBudgets asks for each pod whose update is to start, in order. The first that may not be updated now ends the updates
-// of this pass; an error says that one could not be asked for.
+// of this pass, and so does the end of the time for it; an error says that one could not be asked for.
 func (p *pass) askBudgets(ctx context.Context) error {
 	if p.Guard == nil {
 		return nil
 	}
+	began := p.Clock.Now()
 	for i, pod := range p.plan.Starts {
+		if i > 0 && p.Clock.Now().Sub(began) > askFor {
+			p.plan.Withhold(p.plan.Starts[i:], podset.Wait{Reason: podset.WaitBudget, Message: "the pods asked for before come first", After: raceRetry})
+			return nil
+		}
 		refusal, err := p.Guard.MayUpdate(ctx, pod)
 		if err != nil {
 			refusal = "the budget cannot be asked: " + err.Error()

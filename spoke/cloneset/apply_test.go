@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/flotilla-sh/flotilla/spoke/podset"
 )
@@ -46,7 +48,7 @@ func TestBudgetsAreAsked(t *testing.T) {
 		"nobody knows": {&budgets{left: 2, err: lost}, []string{"a", "b", "c"}, []string{"a", "b"}, "the budget cannot be asked: lost (c)", lost},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &pass{Reconciler: &Reconciler{Options: Options{Guard: tc.guard}}}
+			p := &pass{Reconciler: &Reconciler{Options: Options{Guard: tc.guard, Clock: clocktesting.NewFakePassiveClock(noon)}}}
 			for _, name := range []string{"a", "b", "c"} {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
 				p.plan.Starts = append(p.plan.Starts, pod)
@@ -78,5 +80,35 @@ func TestBudgetsAreAsked(t *testing.T) {
 	nobody := &pass{Reconciler: &Reconciler{}}
 	if err := nobody.askBudgets(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// slow lets all pods go, and takes a second for each.
+type slow struct {
+	clock *clocktesting.FakePassiveClock
+	asked int
+}
+
+func (s *slow) MayUpdate(context.Context, *corev1.Pod) (string, error) {
+	s.asked++
+	s.clock.SetTime(s.clock.Now().Add(time.Second))
+	return "", nil
+}
+
+// What is reserved for the first pods must not run out while the others are asked for: those wait for the next pass.
+func TestBudgetsAreNotAskedForLong(t *testing.T) {
+	guard := &slow{clock: clocktesting.NewFakePassiveClock(noon)}
+	p := &pass{Reconciler: &Reconciler{Options: Options{Guard: guard, Clock: guard.clock}}}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		p.plan.Starts = append(p.plan.Starts, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	if err := p.askBudgets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if guard.asked != 3 || len(p.plan.Starts) != 3 {
+		t.Errorf("%d are asked for, %d start", guard.asked, len(p.plan.Starts))
+	}
+	if w := p.plan.Waits; len(w) != 1 || w[0].Reason != podset.WaitBudget || w[0].After != raceRetry || len(w[0].Pods) != 3 {
+		t.Errorf("%+v", w)
 	}
 }

@@ -80,11 +80,11 @@ type Outcome struct {
 }
 
 // Err joins the errors. Lost races are left out: the next pass sees what won. So are creations in
-// vain: trying again makes no difference.
+// vain: trying again makes no difference; and deletions that were refused: Refused tells of them.
 func (o *Outcome) Err() error {
 	var errs []error
 	for i := range o.Facts {
-		if f := &o.Facts[i]; f.Err != nil && !f.Raced() && !f.InVain() {
+		if f := &o.Facts[i]; f.Err != nil && !f.Raced() && !f.InVain() && !f.Refused() {
 			errs = append(errs, f.Err)
 		}
 	}
@@ -101,6 +101,16 @@ func (o *Outcome) Raced() bool {
 	return false
 }
 
+// Refused says whether a deletion was refused, so that it is to be tried again after a while that does not grow.
+func (o *Outcome) Refused() bool {
+	for i := range o.Facts {
+		if o.Facts[i].Refused() {
+			return true
+		}
+	}
+	return false
+}
+
 // Raced says whether the fact failed because somebody else was faster: the pod changed or is gone.
 func (f *Fact) Raced() bool {
 	return f.Kind != Created && (apierrors.IsConflict(f.Err) || apierrors.IsNotFound(f.Err))
@@ -111,6 +121,10 @@ func (f *Fact) Raced() bool {
 func (f *Fact) InVain() bool {
 	return apierrors.HasStatusCause(f.Err, corev1.NamespaceTerminatingCause)
 }
+
+// Refused says whether the fact is a deletion that was not let through: by a PodUnavailableBudget that is spent, as a
+// rule, which no event of the workload tells the end of.
+func (f *Fact) Refused() bool { return f.Kind == Deleted && apierrors.IsForbidden(f.Err) }
 
 // Execute carries the plan out. Creations are in slow start: 1, 2, 4, … at once, and a batch with a
 // failure is the last. Every write is tried; failures are facts.

@@ -263,6 +263,28 @@ func TestCreationInVain(t *testing.T) {
 	}
 }
 
+// A deletion that is refused is told and tried again; it is no error, for which the next try would come later each time.
+func TestRefusedDeletion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer  error
+		refused bool
+	}{
+		"refused": {apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("the budget is spent")), true},
+		"failed":  {apierrors.NewInternalError(errors.New("lost")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(newPod("p"))
+			b.Client = interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return tc.answer },
+			})
+			out := b.Execute(context.Background(), owner, &podset.Plan{Delete: []podset.Delete{{Pod: b.live(t, "p")}}}, &b.builder)
+			if len(out.Facts) != 1 || out.Facts[0].Err == nil || out.Refused() != tc.refused || (out.Err() == nil) != tc.refused {
+				t.Errorf("refused %v, err %v, facts %+v", out.Refused(), out.Err(), out.Facts)
+			}
+		})
+	}
+}
+
 func TestSlowStart(t *testing.T) {
 	b := newBench()
 	b.fail = func(_, name string) error {
