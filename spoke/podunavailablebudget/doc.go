@@ -44,6 +44,6 @@
 // Updates have a path of their own, so that API servers do not call us for them while their gate is off.
 //
 // Let through although the budget is spent is the deletion of a pod whose controller is gone or going, which would only
-// hold up the garbage collector; and of a pod in a namespace that is being deleted: who deletes a namespace means
+// hold up the garbage collector, and what that deletes itself; and of a pod in a namespace that is being deleted: who deletes a namespace means
 // all of it (deletion protection is what holds that back), and it would hang for ever.
 package podunavailablebudget

@@ -66,9 +66,19 @@ func (h *podHandler) Update(ctx context.Context, e event.UpdateEvent, q queue) {
 		h.going(ctx, pod, q)
 	case old.UID != pod.UID, budget.NameOf(old) != budget.NameOf(pod), old.Status.Phase != pod.Status.Phase,
 		budget.IsAvailable(old) != budget.IsAvailable(pod),
-		budget.NameOf(pod) == "" && !maps.Equal(old.Labels, pod.Labels):
+		!maps.Equal(old.Labels, pod.Labels) && h.moves(ctx, old, pod):
 		h.wake(ctx, pod, q)
 	}
+}
+
+// moves says whether other labels can make the pod another budget's: it is stamped with none, or comes to be or is no
+// longer what its budget selects.
+func (h *podHandler) moves(ctx context.Context, old, pod *corev1.Pod) bool {
+	if budget.NameOf(pod) == "" {
+		return true
+	}
+	_, b := h.name(ctx, pod)
+	return b != nil && b.Spec.TargetReference == nil && selects(b, old.Labels) != selects(b, pod.Labels)
 }
 
 // going wakes for a pod that begins to go: later where its entry is in the books.

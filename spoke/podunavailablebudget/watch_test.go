@@ -63,6 +63,7 @@ func TestPodEvents(t *testing.T) {
 	label := func(key string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", key: "x"} }
 	}
+	relabelled := func(p *corev1.Pod) { p.Labels = map[string]string{"app": "looked-into"} }
 	const never, late = time.Duration(-1), 5 * time.Second
 	for name, tc := range map[string]struct {
 		old, now *corev1.Pod
@@ -78,6 +79,8 @@ func TestPodEvents(t *testing.T) {
 		"marked unavailable":             {pod(), pod(label("unavailable-pod.kruise.io/x")), "web", 0},
 		"another label":                  {pod(), pod(label("x")), "web", never},
 		"another label, not stamped":     {pod(unstamped), pod(unstamped, label("x")), "web", 0},
+		"no longer selected":             {pod(), pod(relabelled), "web", 0},
+		"selected again":                 {pod(relabelled), pod(), "web", 0},
 		"another label, unready":         {pod(unready), pod(unready, label("x")), "web", never},
 		"stamped":                        {pod(unstamped), pod(), "web", 0},
 		"begins to go":                   {pod(), pod(going), "web", 0},
