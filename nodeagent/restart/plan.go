@@ -92,7 +92,7 @@ func Choose(list []Request, pod types.UID) (picked *Request, waiting []*Request)
 	var open []*Request
 	for i := range list {
 		r := &list[i]
-		if r.Labels[v1beta1.ContainerRecreateRequestPodUIDKey] == string(pod) && r.DeletionTimestamp == nil && r.Status.Phase != completed {
+		if r.Labels[v1beta1.ContainerRecreateRequestPodUIDKey] == string(pod) && isOpen(r) {
 			open = append(open, r)
 		}
 	}
@@ -109,6 +109,9 @@ func Choose(list []Request, pod types.UID) (picked *Request, waiting []*Request)
 	}
 	return open[0], waiting
 }
+
+// isOpen tells that a request has not ended, and is to stay.
+func isOpen(r *Request) bool { return r.DeletionTimestamp == nil && r.Status.Phase != completed }
 
 func rank(r *Request) int {
 	switch r.Status.Phase {

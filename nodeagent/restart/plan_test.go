@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
@@ -244,5 +246,28 @@ func TestGraceLeft(t *testing.T) {
 		if left, began := graceLeft(r, t0.Add(after)); left != want || !began {
 			t.Errorf("after %s: %s, %v", after, left, began)
 		}
+	}
+}
+
+// The pod may have been made anew, and the cache still have the one before: nothing but a second look tells when it has
+// the new one.
+func TestPodNotKnownYet(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Request)
+		again  bool
+	}{
+		"for a new pod":     {func(*Request) {}, true},
+		"for one that went": {func(r *Request) { r.Status.Phase = completed }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := requestOf(v1beta1.ContainerRecreateRequestStrategy{}, "a")
+			r.Labels[v1beta1.ContainerRecreateRequestPodUIDKey] = "new-uid"
+			tc.change(r)
+			w := newWorld(t, 1, r)
+			got, err := (&Reconciler{Client: w.live, Live: w.live, Node: "node"}).Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "p"}})
+			if err != nil || (got.RequeueAfter > 0) != tc.again {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,6 +90,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	picked, waiting := Choose(list, pod.UID)
+	if picked == nil && slices.ContainsFunc(list, func(r Request) bool { return isOpen(&r) }) { // it is for a pod of that name that is not known yet, or gone
+		return reconcile.Result{RequeueAfter: awayPause}, nil
+	}
 	if picked == nil || !concerns(picked, &pod) {
 		return reconcile.Result{}, nil
 	}
