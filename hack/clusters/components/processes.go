@@ -112,12 +112,13 @@ func (b *built) nodeAgents(ctx context.Context, i int) error {
 	if err := b.prepare(ctx, member, "nodeagent", ""); err != nil {
 		return err
 	}
-	kubeconfig, err := b.kubeconfig(member, nodeagent)
-	if err != nil {
-		return err
-	}
 	for n := 1; n <= b.Cluster.Options.RealNodes; n++ {
-		if err := b.nodeAgent(ctx, state.RealNodeName(i, n), realnodes.Socket(b.Cluster, i, n), kubeconfig); err != nil {
+		node := state.RealNodeName(i, n)
+		kubeconfig, err := agentKubeconfig(b.Cluster, member, node)
+		if err != nil {
+			return err
+		}
+		if err := b.nodeAgent(ctx, node, realnodes.Socket(b.Cluster, i, n), kubeconfig); err != nil {
 			return err
 		}
 	}
