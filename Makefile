@@ -80,6 +80,10 @@ bench: assets ## Measure the hub with 100 members and 10,000 replicas; table her
 bench-cloneset: assets ## Measure CloneSets beside Deployments and a bare client; table here, JSON in .bench/.
 	go run ./hack/bench/cloneset
 
+.PHONY: bench-nodeagent
+bench-nodeagent: assets ## Measure pulling images ahead on 500 nodes, and the node agent's memory; table here, JSON in .bench/.
+	go run ./hack/bench/nodeagent
+
 .PHONY: golden
 golden: ## Rewrite the golden rollout logs after a wanted change.
 	go test ./spoke/... ./hub/... -run Golden -update
