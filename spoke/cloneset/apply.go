@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/pods"
 	"github.com/flotilla-sh/flotilla/internal/steps"
 	"github.com/flotilla-sh/flotilla/spoke/podset"
 	"github.com/flotilla-sh/flotilla/spoke/revision"
@@ -65,27 +66,46 @@ func (p *pass) execute(ctx context.Context) (steps.Outcome, error) {
 }
 
 // askBudgets asks for each pod whose update is to start, in order. The first that may not be updated now ends the updates
-// of this pass, and so does the end of the time for it; an error says that one could not be asked for.
+// of this pass, and so does the end of the time for it; an error says that one could not be asked for. Pods that are not
+// ready are asked for all the same: their update takes nothing away, and may be what gives the budget room again.
 func (p *pass) askBudgets(ctx context.Context) error {
 	if p.Guard == nil {
 		return nil
 	}
 	began := p.Clock.Now()
-	for i, pod := range p.plan.Starts {
-		if i > 0 && p.Clock.Now().Sub(began) > askFor {
-			p.plan.Withhold(p.plan.Starts[i:], podset.Wait{Reason: podset.WaitBudget, Message: "the pods asked for before come first", After: raceRetry})
-			return nil
+	var held []*corev1.Pod
+	var why *podset.Wait
+	var unasked error
+	for _, pod := range p.plan.Starts {
+		if why == nil && p.Clock.Now().Sub(began) > askFor {
+			why = &podset.Wait{Reason: podset.WaitBudget, Message: "the pods asked for before come first", After: raceRetry}
 		}
-		refusal, err := p.Guard.MayUpdate(ctx, pod)
-		if err != nil {
-			refusal = "the budget cannot be asked: " + err.Error()
+		if why != nil && (unasked != nil || pods.IsReady(pod)) {
+			held = append(held, pod)
+			continue
 		}
-		if refusal != "" {
-			p.plan.Withhold(p.plan.Starts[i:], podset.Wait{Reason: podset.WaitBudget, Message: refusal, After: budgetRetry})
-			return err
+		refusal, err := p.mayUpdate(ctx, pod)
+		if refusal == "" {
+			continue
+		}
+		held, unasked = append(held, pod), err
+		if why == nil {
+			why = &podset.Wait{Reason: podset.WaitBudget, Message: refusal, After: budgetRetry}
 		}
 	}
-	return nil
+	if why != nil {
+		p.plan.Withhold(held, *why)
+	}
+	return unasked
+}
+
+// mayUpdate asks for one pod; a text says why it may not be updated now.
+func (p *pass) mayUpdate(ctx context.Context, pod *corev1.Pod) (string, error) {
+	refusal, err := p.Guard.MayUpdate(ctx, pod)
+	if err != nil {
+		refusal = "the budget cannot be asked: " + err.Error()
+	}
+	return refusal, err
 }
 
 // claimsLeftOver says whether claims wait for a pod that is not wanted any more: the next pass deletes

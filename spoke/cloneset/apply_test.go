@@ -50,7 +50,7 @@ func TestBudgetsAreAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &pass{Reconciler: &Reconciler{Options: Options{Guard: tc.guard, Clock: clocktesting.NewFakePassiveClock(noon)}}}
 			for _, name := range []string{"a", "b", "c"} {
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
+				pod := isReady(name)
 				p.plan.Starts = append(p.plan.Starts, pod)
 				p.plan.Delete = append(p.plan.Delete, podset.Delete{Pod: pod, ForUpdate: true})
 			}
@@ -83,6 +83,37 @@ func TestBudgetsAreAsked(t *testing.T) {
 	}
 }
 
+func isReady(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{
+		Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+	}}
+}
+
+// onlyBroken lets the pods go that are not ready, as a budget does that is spent.
+type onlyBroken struct{}
+
+func (onlyBroken) MayUpdate(_ context.Context, pod *corev1.Pod) (string, error) {
+	if len(pod.Status.Conditions) > 0 {
+		return "spent", nil
+	}
+	return "", nil
+}
+
+// Pods that have used the budget up are mended, though one that is ready comes before them by its priority.
+func TestBrokenPodsDoNotWaitForABudget(t *testing.T) {
+	p := &pass{Reconciler: &Reconciler{Options: Options{Guard: onlyBroken{}, Clock: clocktesting.NewFakePassiveClock(noon)}}}
+	p.plan.Starts = []*corev1.Pod{isReady("a"), {ObjectMeta: metav1.ObjectMeta{Name: "broken"}}, isReady("c")}
+	if err := p.askBudgets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.plan.Starts) != 1 || p.plan.Starts[0].Name != "broken" {
+		t.Errorf("%d start", len(p.plan.Starts))
+	}
+	if w := p.plan.Waits; len(w) != 1 || !cmp.Equal(w[0].Pods, []string{"a", "c"}) || w[0].After != budgetRetry {
+		t.Errorf("%+v", w)
+	}
+}
+
 // slow lets all pods go, and takes a second for each.
 type slow struct {
 	clock *clocktesting.FakePassiveClock
@@ -100,7 +131,7 @@ func TestBudgetsAreNotAskedForLong(t *testing.T) {
 	guard := &slow{clock: clocktesting.NewFakePassiveClock(noon)}
 	p := &pass{Reconciler: &Reconciler{Options: Options{Guard: guard, Clock: guard.clock}}}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		p.plan.Starts = append(p.plan.Starts, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		p.plan.Starts = append(p.plan.Starts, isReady(name))
 	}
 	if err := p.askBudgets(t.Context()); err != nil {
 		t.Fatal(err)
