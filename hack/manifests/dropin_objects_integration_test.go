@@ -27,7 +27,7 @@ import (
 )
 
 // actedOn are the kinds of which objects as OpenKruise leaves them, at rest, are in testdata/openkruise.
-var actedOn = []string{"clonesets", "ephemeraljobs", "nodeimages", "uniteddeployments"}
+var actedOn = []string{"clonesets", "ephemeraljobs", "nodeimages", "podunavailablebudgets", "uniteddeployments"}
 
 // storeObjects stores what OpenKruise has: objects of every kind as users write them, and workloads at rest
 // with their revisions, pods and claims, in testdata/openkruise. Kinds that are acted on are of the
