@@ -27,7 +27,10 @@ import (
 )
 
 // actedOn are the kinds of which objects as OpenKruise leaves them, at rest, are in testdata/openkruise.
-var actedOn = []string{"clonesets", "ephemeraljobs", "nodeimages", "podunavailablebudgets", "uniteddeployments"}
+var actedOn = []string{
+	"clonesets", "containerrecreaterequests", "ephemeraljobs", "nodeimages", "nodepodprobes", "podprobemarkers",
+	"podunavailablebudgets", "uniteddeployments",
+}
 
 // storeObjects stores what OpenKruise has: objects of every kind as users write them, and workloads at rest
 // with their revisions, pods and claims, in testdata/openkruise. Kinds that are acted on are of the
