@@ -161,7 +161,9 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 		ContainerId: id, Cmd: cmd, Timeout: max(1, int64(timeout.Seconds())),
 	})
 	if err != nil {
-		return Exec{}, wrapExec(err, ctx.Err() == nil)
+		// The clock and not ctx.Err: a call that the deadline ends may return before the context says so.
+		deadline, _ := ctx.Deadline()
+		return Exec{}, wrapExec(err, ctx.Err() == nil && time.Until(deadline) > 0)
 	}
 	return Exec{Stdout: r.GetStdout(), Stderr: r.GetStderr(), ExitCode: r.GetExitCode()}, nil
 }
