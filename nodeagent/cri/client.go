@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -163,7 +164,7 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 	if err != nil {
 		// The clock and not ctx.Err: a call that the deadline ends may return before the context says so.
 		deadline, _ := ctx.Deadline()
-		return Exec{}, wrapExec(err, ctx.Err() == nil && time.Until(deadline) > 0)
+		return Exec{}, wrapExec(err, ctx.Err() == nil && deadline.After(clock.RealClock{}.Now()))
 	}
 	return Exec{Stdout: r.GetStdout(), Stderr: r.GetStderr(), ExitCode: r.GetExitCode()}, nil
 }
