@@ -162,9 +162,11 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 		ContainerId: id, Cmd: cmd, Timeout: max(1, int64(timeout.Seconds())),
 	})
 	if err != nil {
-		// The clock and not ctx.Err: a call that the deadline ends may return before the context says so.
-		deadline, _ := ctx.Deadline()
-		return Exec{}, wrapExec(err, ctx.Err() == nil && deadline.After(clock.RealClock{}.Now()))
+		// A call that the deadline ends may return before the context says so, by which callers decide as well.
+		if deadline, _ := ctx.Deadline(); !deadline.After(clock.RealClock{}.Now()) {
+			<-ctx.Done()
+		}
+		return Exec{}, wrapExec(err, ctx.Err() == nil)
 	}
 	return Exec{Stdout: r.GetStdout(), Stderr: r.GetStderr(), ExitCode: r.GetExitCode()}, nil
 }
