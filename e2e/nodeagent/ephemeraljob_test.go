@@ -44,7 +44,7 @@ func ends(ctx context.Context, job *appsv1alpha1.EphemeralJob, phase appsv1alpha
 	return job.Status
 }
 
-var _ = Describe("EphemeralJob", Label("ephemeraljob"), func() {
+var _ = Describe("EphemeralJob", Label("ephemeraljob", "nodeagent"), func() {
 	It("runs containers in pods that run, tells how they ended, and outlives an update in place", func(ctx SpecContext) {
 		set := shop(ctx, 3)
 		before := records(ctx, set)

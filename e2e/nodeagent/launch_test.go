@@ -60,7 +60,7 @@ func launchedInOrder(ctx context.Context, ns string) {
 	}
 }
 
-var _ = Describe("Container launch priority", Label("launchpriority", "webhooks"), func() {
+var _ = Describe("Container launch priority", Label("launchpriority", "webhooks", "nodeagent"), func() {
 	It("starts the containers of a CloneSet's pods in order, and lets them restart in place", func(ctx SpecContext) {
 		set := shop(ctx, 2, func(set *appsv1beta1.CloneSet) {
 			set.Spec.Template.Annotations = map[string]string{appsv1beta1.ContainerLaunchPriorityKey: appsv1beta1.ContainerLaunchOrdered}
