@@ -105,25 +105,23 @@ func memberRights(t *testing.T) []client.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs := bytes.Split(text, []byte("\n---\n"))
-	if len(docs) != 2 {
-		t.Fatalf("%d roles, want a ClusterRole and a Role", len(docs))
-	}
-	all, own := &rbacv1.ClusterRole{}, &rbacv1.Role{}
-	for i, role := range []client.Object{all, own} {
-		if err := yaml.UnmarshalStrict(docs[i], role); err != nil {
-			t.Fatal(err)
-		}
+	all, docs := &rbacv1.ClusterRole{}, bytes.Split(text, []byte("\n---\n"))
+	if err := yaml.UnmarshalStrict(docs[0], all); err != nil || len(docs) < 2 {
+		t.Fatalf("%d roles, want a ClusterRole and then those of namespaces: %v", len(docs), err)
 	}
 	spokes := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "spokes"}}
-	placing := placingRights("configmaps")
-	return append([]client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Namespace}}, all, own,
-		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: all.Name}, Subjects: spokes,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: all.Name}},
-		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: own.Namespace, Name: own.Name}, Subjects: spokes,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}},
-	}, placing...)
+	out := append(placingRights("configmaps"), all, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: all.Name}, Subjects: spokes,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: all.Name}})
+	for _, doc := range docs[1:] {
+		own := &rbacv1.Role{}
+		if err := yaml.UnmarshalStrict(doc, own); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own.Namespace}}, own,
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: own.Namespace, Name: own.Name}, Subjects: spokes,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}})
+	}
+	return out
 }
 
 // placingRights are those that users add so that another kind can be placed.
