@@ -82,6 +82,9 @@ var _ = Describe("Every kind", Label("kinds"), func() {
 			if k.plural == "containerrecreaterequests" {
 				running(ctx, ns, "pod-1")
 			}
+			if strings.HasPrefix(k.plural, "node") {
+				node(ctx, ns) // without it, there is nothing for the object to be about
+			}
 			for _, version := range k.versions {
 				k.lives(ctx, ns, version)
 			}
@@ -103,6 +106,14 @@ var _ = Describe("Every kind", Label("kinds"), func() {
 		Expect(got).To(ConsistOf(want))
 	}, SpecTimeout(time.Minute))
 })
+
+// node makes a node that no kubelet serves, until the test ends.
+func node(ctx context.Context, name string) {
+	GinkgoHelper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Expect(member.Create(ctx, n)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(member.Delete(ctx, n))).To(Succeed()) })
+}
 
 // lives takes one object through its life in one version.
 func (k kind) lives(ctx context.Context, ns, version string) {
