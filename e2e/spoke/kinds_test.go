@@ -54,8 +54,8 @@ var kinds = []kind{
 	{"apps.kruise.io", "containerrecreaterequests", "crr", both, "", nil, nil, false},
 	{"apps.kruise.io", "daemonsets", "ads", both, `{"minReadySeconds":1}`, []string{"minReadySeconds"}, int64(1), false},
 	{"apps.kruise.io", "ephemeraljobs", "ejob", old, `{"paused":true}`, []string{"paused"}, true, false},
-	{"apps.kruise.io", "imagelistpulljobs", "", both, `{"completionPolicy":{"ttlSecondsAfterFinished":9}}`, []string{"completionPolicy", "ttlSecondsAfterFinished"}, int64(9), false},
-	{"apps.kruise.io", "imagepulljobs", "", both, `{"image":"nginx:1.28"}`, []string{"image"}, "nginx:1.28", false},
+	{"apps.kruise.io", "imagelistpulljobs", "", both, `{"completionPolicy":{"ttlSecondsAfterFinished":900}}`, []string{"completionPolicy", "ttlSecondsAfterFinished"}, int64(900), false},
+	{"apps.kruise.io", "imagepulljobs", "", both, `{"completionPolicy":{"ttlSecondsAfterFinished":900}}`, []string{"completionPolicy", "ttlSecondsAfterFinished"}, int64(900), false},
 	{"apps.kruise.io", "nodeimages", "", both, `{"images":{"nginx":{"tags":[{"tag":"1.27","pullPolicy":{"ttlSecondsAfterFinished":9}}]}}}`, nil, nil, false},
 	{"apps.kruise.io", "nodepodprobes", "", old, `{"podProbes":[{"name":"p","namespace":"n","uid":"u","IP":"192.0.2.1"}]}`, nil, nil, false},
 	{"apps.kruise.io", "persistentpodstates", "", both, `{"persistentPodAnnotations":[{"key":"a"}]}`, nil, nil, false},
@@ -82,7 +82,7 @@ var _ = Describe("Every kind", Label("kinds"), func() {
 			if k.plural == "containerrecreaterequests" {
 				running(ctx, ns, "pod-1")
 			}
-			if strings.HasPrefix(k.plural, "node") {
+			if k.plural == "nodepodprobes" {
 				node(ctx, ns) // without it, there is nothing for the object to be about
 			}
 			for _, version := range k.versions {
@@ -236,6 +236,9 @@ func (k kind) minimal(ns, version string) *unstructured.Unstructured {
 		Expect(yaml.Unmarshal([]byte(document), &obj.Object)).To(Succeed())
 		if obj.GetName() != "minimal-"+version {
 			continue
+		}
+		if k.plural == "nodeimages" {
+			obj.SetLabels(map[string]string{"apps.kruise.io/fake-nodeimage": "true"}) // without a node, and its labels
 		}
 		if obj.GetNamespace() == "" {
 			obj.SetName(ns)
