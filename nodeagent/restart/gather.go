@@ -39,7 +39,7 @@ func unsupported(r *Request, name string) error {
 // gather asks the runtime, whose name is given, for the newest instances of the containers of a request. What bears the
 // pod's UID but another name is not the kubelet's and is passed over.
 func gather(ctx context.Context, runtime Runtime, name string, r *Request, pod *corev1.Pod) (Facts, error) {
-	f := Facts{Newest: map[string]Instance{}, Waiting: waitingIn(pod)}
+	f := Facts{Newest: map[string]Instance{}, Waiting: waitingIn(pod), Over: overIn(pod)}
 	list, err := runtime.ContainersOfPod(ctx, string(pod.UID))
 	if err != nil {
 		return f, err

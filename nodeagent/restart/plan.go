@@ -63,7 +63,9 @@ type Facts struct {
 	Newest map[string]Instance
 	// Waiting has why the kubelet does not run a container, by name.
 	Waiting map[string]string
-	Now     time.Time
+	// Over has the restart policy of each container that has ended and is not started again, by name.
+	Over map[string]corev1.RestartPolicy
+	Now  time.Time
 }
 
 // Stop is one instance to be stopped.
@@ -197,7 +199,7 @@ func next(prev State, c *Container, r *Request, f Facts) State {
 	s := State{Name: c.Name, Phase: pending, IsKilled: prev.IsKilled || wasStopped(prev, newest)}
 	switch {
 	case newest.State == cri.ContainerExited:
-		ended(&s, force, f.Waiting[c.Name])
+		ended(&s, force, f.Waiting[c.Name], f.Over[c.Name])
 	case force && !s.IsKilled:
 		s.Message = markOf(prev)
 	case force || restarted(newest, c.StatusContext):
@@ -228,10 +230,13 @@ func wasStopped(prev State, newest Instance) bool {
 	return told && (id != newest.ID || newest.State == cri.ContainerExited)
 }
 
-// ended is the state of a container whose newest instance does not run any more.
-func ended(s *State, force bool, waits string) {
+// ended is the state of a container whose newest instance does not run any more. Where none follows, it stays so: to
+// end containers of a job is what some ask for, and a deadline ends the request.
+func ended(s *State, force bool, waits string, over corev1.RestartPolicy) {
 	s.Phase = recreating
 	switch {
+	case over != "":
+		s.Message = fmt.Sprintf("the container has ended, and nothing starts it again (restartPolicy %s): only activeDeadlineSeconds or its deletion ends this request", over)
 	case waits == "":
 	case force && !s.IsKilled:
 		s.Phase = failed
@@ -296,4 +301,27 @@ func waitingIn(pod *corev1.Pod) map[string]string {
 		}
 	}
 	return out
+}
+
+// overIn reads which containers of a pod have ended and are not started again.
+func overIn(pod *corev1.Pod) map[string]corev1.RestartPolicy {
+	out := map[string]corev1.RestartPolicy{}
+	for i := range pod.Status.ContainerStatuses {
+		s := &pod.Status.ContainerStatuses[i]
+		policy := policyOf(pod, s.Name)
+		if end := s.State.Terminated; end != nil && (policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure && end.ExitCode == 0) {
+			out[s.Name] = policy
+		}
+	}
+	return out
+}
+
+// policyOf is a container's own restart policy, where it has one, or the pod's.
+func policyOf(pod *corev1.Pod, container string) corev1.RestartPolicy {
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == container && c.RestartPolicy != nil {
+			return corev1.RestartPolicy(*c.RestartPolicy)
+		}
+	}
+	return pod.Spec.RestartPolicy
 }

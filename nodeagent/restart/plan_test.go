@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -269,5 +270,39 @@ func TestPodNotKnownYet(t *testing.T) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// A container that nobody starts again waits with a reason: to users it would look hung.
+func TestOver(t *testing.T) {
+	end := func(code int32) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
+	}
+	own := corev1.ContainerRestartPolicyAlways
+	for name, tc := range map[string]struct {
+		policy corev1.RestartPolicy
+		own    *corev1.ContainerRestartPolicy
+		state  corev1.ContainerState
+		want   corev1.RestartPolicy
+	}{
+		"never":                {corev1.RestartPolicyNever, nil, end(1), corev1.RestartPolicyNever},
+		"on failure, well":     {corev1.RestartPolicyOnFailure, nil, end(0), corev1.RestartPolicyOnFailure},
+		"on failure, badly":    {corev1.RestartPolicyOnFailure, nil, end(1), ""},
+		"always":               {corev1.RestartPolicyAlways, nil, end(0), ""},
+		"runs":                 {corev1.RestartPolicyNever, nil, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ""},
+		"always, by its own":   {corev1.RestartPolicyNever, &own, end(0), ""},
+		"says nothing, as yet": {"", nil, end(0), ""},
+	} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: tc.policy, Containers: []corev1.Container{{Name: "a", RestartPolicy: tc.own}}}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", State: tc.state}}
+		if got := overIn(pod)["a"]; got != tc.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	f := Facts{Newest: map[string]Instance{"a": instance("a1", cri.ContainerExited, 0)}, Over: map[string]corev1.RestartPolicy{"a": "Never"}, Now: t0}
+	got := MakePlan(requestOf(v1beta1.ContainerRecreateRequestStrategy{}, "a"), f).States[0]
+	want := State{Name: "a", Phase: recreating, Message: "the container has ended, and nothing starts it again (restartPolicy Never): only activeDeadlineSeconds or its deletion ends this request"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

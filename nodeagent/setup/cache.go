@@ -42,11 +42,11 @@ func trimPod(obj any) (any, error) {
 	}
 	out := &corev1.Pod{TypeMeta: pod.TypeMeta, ObjectMeta: pod.ObjectMeta}
 	out.ManagedFields = nil
-	out.Spec.NodeName = pod.Spec.NodeName
+	out.Spec.NodeName, out.Spec.RestartPolicy = pod.Spec.NodeName, pod.Spec.RestartPolicy
 	out.Spec.Containers = make([]corev1.Container, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, Env: trimEnv(c)})
+		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy, Env: trimEnv(c)})
 	}
 	out.Spec.InitContainers = make([]corev1.Container, 0, len(pod.Spec.InitContainers))
 	for i := range pod.Spec.InitContainers {

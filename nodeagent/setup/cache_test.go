@@ -18,6 +18,7 @@ import (
 
 func TestTrimmedPodSaysTheSame(t *testing.T) {
 	start, yes := metav1.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)), true
+	always := corev1.ContainerRestartPolicyAlways
 	fromLabel := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['v']"}}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -26,9 +27,9 @@ func TestTrimmedPodSaysTheSame(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1beta1", Kind: "CloneSet", Controller: &yes}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: "n", InitContainers: []corev1.Container{{Name: "s", Image: "i"}}, Volumes: []corev1.Volume{{Name: "v"}},
+			NodeName: "n", RestartPolicy: corev1.RestartPolicyNever, InitContainers: []corev1.Container{{Name: "s", Image: "i"}}, Volumes: []corev1.Volume{{Name: "v"}},
 			Containers: []corev1.Container{
-				{Name: "a", Image: "i", Env: []corev1.EnvVar{{Name: "X", Value: "1"}, {Name: "V", ValueFrom: fromLabel}}},
+				{Name: "a", Image: "i", RestartPolicy: &always, Env: []corev1.EnvVar{{Name: "X", Value: "1"}, {Name: "V", ValueFrom: fromLabel}}},
 				{Name: "b", Image: "i", Env: []corev1.EnvVar{{Name: "V", ValueFrom: fromLabel}, {Name: "V", Value: "fixed"}}},
 			},
 		},
@@ -64,6 +65,9 @@ func TestTrimmedPodSaysTheSame(t *testing.T) {
 	}
 	if trimmed.Status.PodIP != "10.0.0.1" || trimmed.Spec.InitContainers[0].Name != "s" || trimmed.Status.InitContainerStatuses[0].ContainerID != "c://3" {
 		t.Errorf("probes miss something: %+v", trimmed)
+	}
+	if trimmed.Spec.RestartPolicy != corev1.RestartPolicyNever || trimmed.Spec.Containers[0].RestartPolicy == nil {
+		t.Errorf("restarts miss the policies: %+v", trimmed.Spec)
 	}
 	if trimmed.ManagedFields != nil || trimmed.Spec.Volumes != nil || trimmed.Spec.Containers[0].Image != "" || trimmed.ResourceVersion != "7" {
 		t.Errorf("trimmed to %+v", trimmed)
