@@ -18,6 +18,23 @@ func TestTheFirstAreKept(t *testing.T) {
 	}
 }
 
+func TestPairsAreBounded(t *testing.T) {
+	series, shown := MostSeries(1000), map[[2]string]bool{}
+	for i := range 3000 {
+		object, user := series.Of(fmt.Sprint(i), fmt.Sprint("user", i%1500))
+		shown[[2]string{object, user}] = true
+	}
+	if len(shown) < 1000 || len(shown) > 1302 {
+		t.Errorf("%d pairs are shown", len(shown))
+	}
+	if object, user := series.Of("0", ""); object != Other || user != Other {
+		t.Errorf("late ones are shown as %s, %s", object, user)
+	}
+	if object, user := series.Of("0", "user0"); object != "0" || user != "user0" {
+		t.Errorf("the first one is shown as %s, %s", object, user)
+	}
+}
+
 func TestPeopleTakeNoRoomOfServiceAccounts(t *testing.T) {
 	users := NewUsers()
 	shown := map[string]bool{}

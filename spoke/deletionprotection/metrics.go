@@ -4,8 +4,6 @@
 package deletionprotection
 
 import (
-	"cmp"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/flotilla-sh/flotilla/internal/boundedlabel"
@@ -17,8 +15,7 @@ const mostSeries = 1000
 // refusals is a counter of refused deletions by object and user.
 type refusals struct {
 	*prometheus.CounterVec
-	series *boundedlabel.Values
-	users  boundedlabel.Users
+	series *boundedlabel.Series
 }
 
 var (
@@ -32,7 +29,7 @@ func refusalsOf(name, object, help string) *refusals {
 		CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: name, Help: help + ` The first 200 service accounts and 100 other users have their names, and objects in the first 1000 series; later ones are "other".`,
 		}, []string{object, "username"}),
-		series: boundedlabel.Most(mostSeries), users: boundedlabel.NewUsers(),
+		series: boundedlabel.MostSeries(mostSeries),
 	}
 }
 
@@ -43,10 +40,7 @@ func Collectors() []prometheus.Collector {
 
 // count counts a refusal for a user, of an object by its name in the metric.
 func (r *refusals) count(object, user string) {
-	user = r.users.Of(cmp.Or(user, "unknown"))
-	if r.series.Of(object+" "+user) == boundedlabel.Other {
-		object = boundedlabel.Other
-	}
+	object, user = r.series.Of(object, user)
 	r.WithLabelValues(object, user).Inc()
 }
 

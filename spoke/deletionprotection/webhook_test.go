@@ -8,11 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/flotilla-sh/flotilla/internal/protectionlog"
+	"github.com/flotilla-sh/flotilla/internal/testkit"
 )
 
 // asked is a question about a deletion of what is in namespace shop and called web.
@@ -131,7 +130,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 			"Deployment_shop_web joe": 1, "ReplicaSet_shop_web joe": 1, "StatefulSet_shop_web joe": 2, "CloneSet_shop_web joe": 1, "UnitedDeployment_shop_web joe": 1,
 		}},
 	} {
-		if d := cmp.Diff(tc.want, shown(t, tc.of)); d != "" {
+		if d := cmp.Diff(tc.want, testkit.Counts(t, tc.of)); d != "" {
 			t.Error(d)
 		}
 	}
@@ -151,35 +150,13 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	}
 }
 
-// shown is what a metric shows, by the values of its labels.
-func shown(t *testing.T, r *refusals) map[string]float64 {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(r)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]float64{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			var values []string
-			for _, label := range m.GetLabel() {
-				values = append(values, label.GetValue())
-			}
-			out[strings.Join(values, " ")] = m.GetCounter().GetValue()
-		}
-	}
-	return out
-}
-
 // TestSeriesAreBounded: users may call themselves, and objects, as they like.
 func TestSeriesAreBounded(t *testing.T) {
 	r := refusalsOf("test", "name", "")
 	for i := range 3000 {
 		r.count(fmt.Sprint(i), fmt.Sprint("user", i%1500))
 	}
-	got := shown(t, r)
+	got := testkit.Counts(t, r)
 	if len(got) < mostSeries || len(got) > mostSeries+301 {
 		t.Errorf("%d series", len(got))
 	}

@@ -14,14 +14,13 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/boundedlabel"
 )
 
-// mostWorkloads is how many workloads the metric tells apart.
-const mostWorkloads = 1000
+// mostSeries is how many pairs of a workload and a user the metric tells apart.
+const mostSeries = 1000
 
 // tally counts refusals by workload and user. Both are bounded.
 type tally struct {
-	counter   *prometheus.CounterVec
-	workloads *boundedlabel.Values
-	users     boundedlabel.Users
+	counter *prometheus.CounterVec
+	series  *boundedlabel.Series
 }
 
 // newTally registers the counter; a second one in the process shares the first one's.
@@ -36,10 +35,9 @@ func newTally() (*tally, error) {
 			counter, err = have, nil
 		}
 	}
-	return &tally{counter: counter, workloads: boundedlabel.Most(mostWorkloads), users: boundedlabel.NewUsers()}, err
+	return &tally{counter: counter, series: boundedlabel.MostSeries(mostSeries)}, err
 }
 
 func (t *tally) refused(kind, namespace, name, user string) {
-	of := fmt.Sprintf("%s_%s_%s", kind, cmp.Or(namespace, "default"), name)
-	t.counter.WithLabelValues(t.workloads.Of(of), t.users.Of(user)).Inc()
+	t.counter.WithLabelValues(t.series.Of(fmt.Sprintf("%s_%s_%s", kind, cmp.Or(namespace, "default"), name), user)).Inc()
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -27,6 +29,8 @@ import (
 const (
 	controllerName = "podunavailablebudget-controller"
 	workers        = 3
+	// countAgain is how soon workloads are asked again that could not be asked.
+	countAgain = 15 * time.Second
 )
 
 // FieldOwner of the stamps on pods and of the books.
@@ -108,6 +112,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *budget.Budget) (reconcile
 		r.events.Publish(notCounted(b, err))
 		return reconcile.Result{}, err
 	}
+	if seen.uncounted != nil {
+		log.FromContext(ctx).Error(seen.uncounted, "counting the pods that there should be; going on with what is known")
+		r.events.Publish(notCounted(b, seen.uncounted))
+	}
 	if len(seen.pods) == 0 {
 		r.events.Publish(noPods(b))
 	}
@@ -124,5 +132,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *budget.Budget) (reconcile
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictRetry}, stamped
 	}
-	return reconcile.Result{RequeueAfter: count.Recheck}, errors.Join(stamped, client.IgnoreNotFound(err))
+	return reconcile.Result{RequeueAfter: recheck(count.Recheck, seen.uncounted)}, errors.Join(stamped, client.IgnoreNotFound(err))
+}
+
+// recheck is when to look again: when the books want it, which 0 says they do not, and soon while not all is counted.
+func recheck(books time.Duration, uncounted error) time.Duration {
+	if uncounted == nil || books > 0 && books < countAgain {
+		return books
+	}
+	return countAgain
 }

@@ -5,6 +5,7 @@ package podunavailablebudget
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,10 +18,12 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/workload"
 )
 
-// snapshot is what was seen of one budget: its active pods, which are the cache's own, and how many there should be.
+// snapshot is what was seen of one budget: its active pods, which are the cache's own, and how many there should be. Where
+// not all workloads could be asked, uncounted says why, and expected is no less than it was.
 type snapshot struct {
-	pods     []*corev1.Pod
-	expected int32
+	pods      []*corev1.Pod
+	expected  int32
+	uncounted error
 }
 
 // gather reads everything.
@@ -43,7 +46,7 @@ func (r *Reconciler) byTarget(ctx context.Context, b *budget.Budget) (snapshot, 
 		return snapshot{}, err
 	}
 	found, err := r.scales.Pods(ctx, scale)
-	return snapshot{active(found), max(0, scale.Replicas)}, err
+	return snapshot{pods: active(found), expected: max(0, scale.Replicas)}, err
 }
 
 func (r *Reconciler) bySelector(ctx context.Context, b *budget.Budget) (snapshot, error) {
@@ -68,15 +71,19 @@ func (r *Reconciler) bySelector(ctx context.Context, b *budget.Budget) (snapshot
 	}
 	out := snapshot{pods: active(found)}
 	if b.Spec.ProtectTotalReplicas == nil {
-		out.expected, err = r.wanted(ctx, out.pods)
+		out.expected, out.uncounted = r.wanted(ctx, out.pods)
 	}
-	return out, err
+	if out.uncounted != nil { // books that waited would let pods go by numbers of long ago
+		out.expected = max(out.expected, b.Status.TotalReplicas)
+	}
+	return out, nil
 }
 
 // wanted is how many pods the workloads of some pods want together. Pods without a workload, and workloads that do not
-// say, add nothing.
+// say, add nothing; those that cannot be asked now come as an error beside the sum of the others.
 func (r *Reconciler) wanted(ctx context.Context, list []*corev1.Pod) (int32, error) {
 	var sum int32
+	var failed []error
 	counted := map[types.UID]bool{}
 	for _, pod := range list {
 		direct := metav1.GetControllerOfNoCopy(pod)
@@ -86,7 +93,8 @@ func (r *Reconciler) wanted(ctx context.Context, list []*corev1.Pod) (int32, err
 		counted[direct.UID] = true
 		owner, err := workload.OfPod(ctx, r.find, pod)
 		if err != nil {
-			return 0, fmt.Errorf("workload of pod %s: %w", pod.Name, err)
+			failed = append(failed, fmt.Errorf("workload of pod %s: %w", pod.Name, err))
+			continue
 		}
 		if owner == nil || owner.UID != direct.UID && counted[owner.UID] {
 			continue
@@ -94,13 +102,14 @@ func (r *Reconciler) wanted(ctx context.Context, list []*corev1.Pod) (int32, err
 		counted[owner.UID] = true
 		scale, err := r.scales.Scale(ctx, workload.RefOf(pod.Namespace, owner))
 		if err != nil {
-			return 0, err
+			failed = append(failed, err)
+			continue
 		}
 		if scale != nil {
 			sum += max(0, scale.Replicas)
 		}
 	}
-	return sum, nil
+	return sum, errors.Join(failed...)
 }
 
 func active(list []*corev1.Pod) []*corev1.Pod {

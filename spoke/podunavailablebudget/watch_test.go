@@ -18,14 +18,15 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/ownership"
+	"github.com/flotilla-sh/flotilla/spoke/budget"
 	"github.com/flotilla-sh/flotilla/spoke/budget/ledger"
 	"github.com/flotilla-sh/flotilla/spoke/workload"
 )
 
 // indexed is a client over objects that finds them by their controller, as the cache does.
-func indexed(t *testing.T, objects []client.Object) client.Client {
+func indexed(t *testing.T, objects []client.Object) client.WithWatch {
 	t.Helper()
-	return fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).
+	return fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).WithStatusSubresource(&budget.Budget{}).
 		WithIndex(&corev1.Pod{}, ownership.ControllerUIDIndex, ownership.IndexByController).
 		WithIndex(workload.ReplicaSet(), ownership.ControllerUIDIndex, ownership.IndexByController).Build()
 }

@@ -5,11 +5,13 @@ package podunavailablebudget
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -28,6 +30,13 @@ const garbageCollector = "system:serviceaccount:kube-system:generic-garbage-coll
 
 // ourUser is who asks where our own workloads do, in metrics and log.
 const ourUser = "kruise-manager"
+
+const (
+	// repeated is how long the same refusal of a pod to one of our own workloads, which ask each second, is not told again.
+	repeated = 2 * time.Minute
+	// remembered bounds how many refusals are told apart.
+	remembered = 4096
+)
 
 // Stamp is the step of pod admission that names the budget on a new pod.
 type Stamp struct{ find *finder }
@@ -69,6 +78,7 @@ type Guard struct {
 	scales *workload.Finder
 	events events.Publisher
 	tally  *tally
+	told   *cache.LRUExpireCache
 }
 
 // NewGuard is a Guard for the manager's cluster, whose refusals count in metric pod_unavailable_budget. Make one for a
@@ -78,6 +88,7 @@ func NewGuard(mgr manager.Manager, books *ledger.Ledger) (*Guard, error) {
 	return &Guard{
 		Ledger: books, live: mgr.GetAPIReader(), scales: &workload.Finder{Seen: mgr.GetCache(), Live: mgr.GetClient()},
 		events: events.New(mgr.GetEventRecorder("pub-controller")), tally: tally,
+		told: cache.NewLRUExpireCache(remembered),
 	}, err
 }
 
@@ -97,7 +108,9 @@ func (g *Guard) Validate(ctx context.Context, review *podadmission.Review) error
 	if operation == policyv1beta1.PubDeleteOperation && (review.User == garbageCollector || g.abandoned(ctx, review.Pod)) {
 		return nil
 	}
-	g.tell(ctx, review.Pod, review.User, &answer)
+	if !review.DryRun {
+		g.tell(ctx, review.Pod, review.User, &answer)
+	}
 	return &podadmission.Denial{Reason: answer.Reason}
 }
 
@@ -121,13 +134,18 @@ func (g *Guard) operation(review *podadmission.Review) policyv1beta1.PubOperatio
 }
 
 // MayUpdate asks for one of our own workloads whether it may update a pod now; a text says why not. When it may, the
-// pod is in the books, and the update itself passes admission at no further cost.
+// pod is in the books, and the update itself passes admission at no further cost. A refusal that stays the same is told
+// and counted once in two minutes, however often a workload asks.
 func (g *Guard) MayUpdate(ctx context.Context, pod *corev1.Pod) (refusal string, err error) {
 	answer, err := g.Ledger.Ask(ctx, ledger.Question{Pod: pod, Operation: policyv1beta1.PubUpdateOperation})
 	if err != nil || answer.Allowed {
 		return "", err
 	}
-	g.tell(ctx, pod, ourUser, &answer)
+	key := string(pod.UID) + " " + answer.Reason
+	if _, told := g.told.Get(key); !told {
+		g.told.Add(key, true, repeated)
+		g.tell(ctx, pod, ourUser, &answer)
+	}
 	return answer.Reason, nil
 }
 
