@@ -21,10 +21,10 @@ import (
 // fieldOwner of the conditions written here.
 const fieldOwner = "spoke-podreadiness"
 
-// Reconciler opens the gates of new pods.
-//
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+
+// Reconciler opens the gates of new pods.
 type Reconciler struct {
 	client client.Client
 	clock  clock.PassiveClock
