@@ -59,7 +59,7 @@ func (r *Reconciler) complete(ctx context.Context, req *Request, message string)
 	return r.patch(ctx, req, fields, true)
 }
 
-// stop carries out the stop of a plan: after a last look, past the cache, at the request and its pod.
+// stop begins the stop of a plan, after a last look, past the cache, at the request and its pod. It ends by itself.
 func (r *Reconciler) stop(ctx context.Context, runtime Runtime, req *Request, plan Plan) error {
 	pod, err := r.lastLook(ctx, req)
 	if err != nil {
@@ -74,11 +74,21 @@ func (r *Reconciler) stop(ctx context.Context, runtime Runtime, req *Request, pl
 		}
 	}
 	_, id, _ := cri.SplitID(plan.Stop.ID)
-	outcome, err := r.Stopper.Stop(ctx, runtime, stop.Order{
+	order := stop.Order{
 		Pod: pod, Container: s.Name, ID: id, Grace: graceOf(req, pod),
 		Note: fmt.Sprintf("Stopping container %s by ContainerRecreateRequest %s", s.Name, req.Name),
+	}
+	r.under.begin(client.ObjectKeyFromObject(pod), func(ctx context.Context) error {
+		outcome, err := r.Stopper.Stop(ctx, runtime, order)
+		stops.WithLabelValues(string(outcome)).Inc()
+		return r.stopped(ctx, req, states, plan.Stop.At, err)
 	})
-	stops.WithLabelValues(string(outcome)).Inc()
+	return nil
+}
+
+// stopped writes what became of the container at a place, whose stop ended with err.
+func (r *Reconciler) stopped(ctx context.Context, req *Request, states []State, at int, err error) error {
+	s := &states[at]
 	s.Message = ""
 	switch {
 	case ctx.Err() != nil:

@@ -12,14 +12,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
@@ -27,7 +30,7 @@ import (
 )
 
 const (
-	// workers is how many pods are worked on at once; stopping a container takes up to its grace period.
+	// workers is how many pods are looked at at once. No worker waits for a container to end.
 	workers = 32
 	// Pause between tries after an error.
 	minPause, maxPause = 500 * time.Millisecond, 55 * time.Second
@@ -52,13 +55,23 @@ type Reconciler struct {
 	// Node is the name of the node.
 	Node string
 	Now  func() time.Time
+
+	under underway
 }
 
-// SetupWithManager registers the controller. Its queue holds pods.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+// SetupWithManager registers the controller. Its queue holds pods. Stops that are under way are given up with ctx.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	ended := make(chan event.GenericEvent)
+	r.under.process, r.under.ended = ctx, func(pod types.NamespacedName) {
+		select {
+		case ended <- event.GenericEvent{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}}:
+		case <-ctx.Done():
+		}
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("restart").
 		Watches(&Request{}, handler.EnqueueRequestsFromMapFunc(podOf)).
+		WatchesRawSource(source.Channel(ended, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			CacheSyncTimeout:        math.MaxInt64, // a cluster without the kind costs the restarts, not the agent
@@ -78,6 +91,10 @@ func podOf(_ context.Context, obj client.Object) []reconcile.Request {
 
 // Reconcile takes the requests of one pod a step further.
 func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
+	busy, err := r.under.look(key.NamespacedName)
+	if err != nil {
+		return quietly(ctx, reconcile.Result{}, err)
+	}
 	list, err := r.requests(ctx, key.NamespacedName)
 	if err != nil || len(list) == 0 {
 		return reconcile.Result{}, err
@@ -89,19 +106,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reco
 		}
 		return reconcile.Result{}, err
 	}
+	return r.turn(ctx, list, &pod, busy)
+}
+
+// turn picks the request whose turn it is, tells the others that they wait, and goes on with it; while the pod is busy
+// with what was begun before, none is gone on with.
+func (r *Reconciler) turn(ctx context.Context, list []Request, pod *corev1.Pod, busy bool) (reconcile.Result, error) {
 	picked, waiting := Choose(list, pod.UID)
 	if picked == nil && slices.ContainsFunc(list, func(r Request) bool { return isOpen(&r) }) { // it is for a pod of that name that is not known yet, or gone
 		return reconcile.Result{RequeueAfter: awayPause}, nil
 	}
-	if picked == nil || !concerns(picked, &pod) {
+	if picked == nil || !concerns(picked, pod) {
 		return reconcile.Result{}, nil
+	}
+	if busy && picked.Status.Phase == "" {
+		waiting = append(waiting, picked)
 	}
 	for _, w := range waiting {
 		if err := r.patch(ctx, w, map[string]any{"phase": pending}, true); err != nil {
 			return quietly(ctx, reconcile.Result{}, err)
 		}
 	}
-	result, err := r.work(ctx, picked, &pod)
+	if busy {
+		return reconcile.Result{}, nil // the end of the stop brings the next look
+	}
+	result, err := r.work(ctx, picked, pod)
 	return quietly(ctx, result, err)
 }
 

@@ -47,10 +47,19 @@ type world struct {
 	times map[string]int
 	away  bool
 	calm  bool
+	// slow makes each stop take long.
+	slow bool
+	// running is nil while the agent is killed. With long, a stop of it waits for release, or for the agent to be killed.
+	running *Reconciler
+	kill    context.CancelFunc
+	long    bool
+	blocked chan struct{}
+	release chan struct{}
+	over    chan struct{}
 }
 
 func newWorld(t *testing.T, seed int64, requests ...*Request) *world {
-	w := &world{t: t, rnd: rand.New(rand.NewSource(seed)), now: t0, stops: map[string][]string{}, times: map[string]int{}}
+	w := &world{t: t, rnd: rand.New(rand.NewSource(seed)), now: t0, stops: map[string][]string{}, times: map[string]int{}, blocked: make(chan struct{}), release: make(chan struct{}), over: make(chan struct{}, 1)}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -109,10 +118,27 @@ func (w *world) ExecSync(context.Context, string, []string, time.Duration) (cri.
 	return cri.Exec{}, nil
 }
 
-func (w *world) StopContainer(_ context.Context, id string, _ time.Duration) error {
+func (w *world) StopContainer(ctx context.Context, id string, _ time.Duration) error {
 	if w.away || w.chance(8) {
 		return cri.ErrUnavailable
 	}
+	if w.long {
+		w.t.Errorf("%s is to be stopped while a stop is under way", id)
+	}
+	if w.slow || w.chance(2) {
+		w.blocked <- struct{}{}
+		select {
+		case <-w.release:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	w.end(id)
+	return nil
+}
+
+// end ends an instance that was told to end.
+func (w *world) end(id string) {
 	for _, c := range w.list {
 		if c.ID == id && c.State == cri.ContainerRunning {
 			c.State = cri.ContainerExited
@@ -120,7 +146,6 @@ func (w *world) StopContainer(_ context.Context, id string, _ time.Duration) err
 			w.times[id]++
 		}
 	}
-	return nil
 }
 
 // cached is the agent's client: its reads may be old, its writes may not get through because the agent is killed.
@@ -162,10 +187,31 @@ func (c crashing) Patch(ctx context.Context, obj client.Object, patch client.Pat
 	return err
 }
 
-// agent makes one pass.
+// agent makes one pass, and goes on until it waits for a container to end, if it does.
 func (w *world) agent() {
 	w.versions = append(w.versions, w.requests())
-	r := &Reconciler{
+	if w.running == nil {
+		w.begin()
+	}
+	pod := types.NamespacedName{Namespace: "ns", Name: "p"}
+	_, err := w.running.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: pod})
+	if w.running.under.pods[pod] != nil && !w.long {
+		select {
+		case <-w.blocked:
+			w.long = true
+		case <-w.over:
+		}
+	}
+	switch {
+	case errors.Is(err, errCrash):
+		w.crash()
+	case err != nil:
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) begin() {
+	w.running = &Reconciler{
 		Client: cached{w.live, w}, Live: w.live, Node: "node", Now: func() time.Time { return w.now },
 		Runtime: func() (Runtime, string, error) {
 			if w.away {
@@ -175,10 +221,27 @@ func (w *world) agent() {
 		},
 		Stopper: &stop.Stopper{Events: silent{}, Now: func() time.Time { return w.now }},
 	}
-	_, err := r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "p"}})
-	if err != nil && !errors.Is(err, errCrash) {
-		w.t.Fatal(err)
+	w.running.under.process, w.kill = context.WithCancel(w.t.Context())
+	w.running.under.ended = func(types.NamespacedName) { w.over <- struct{}{} }
+}
+
+// endOfStop lets a stop that takes long come to its end.
+func (w *world) endOfStop() {
+	if w.long {
+		w.release <- struct{}{}
+		<-w.over
+		w.long = false
 	}
+}
+
+// crash kills the agent, and so gives up what it was stopping.
+func (w *world) crash() {
+	w.kill()
+	if w.long {
+		<-w.over
+		w.long = false
+	}
+	w.running = nil
 }
 
 type silent struct{}
@@ -231,7 +294,10 @@ func (w *world) spoke() {
 }
 
 func (w *world) step() {
-	switch w.rnd.Intn(10) {
+	if w.chance(20) && w.running != nil {
+		w.crash()
+	}
+	switch w.rnd.Intn(11) {
 	case 0, 1:
 		w.kubelet()
 	case 2, 3:
@@ -242,8 +308,10 @@ func (w *world) step() {
 		w.away = w.chance(2)
 	case 6:
 		if c := w.newest()[string(rune('a'+w.rnd.Intn(3)))]; w.chance(4) {
-			c.State = cri.ContainerExited // by itself
+			c.State = cri.ContainerExited // by itself, or because an agent that was killed had told it to
 		}
+	case 7:
+		w.endOfStop()
 	default:
 		w.agent()
 	}
@@ -274,6 +342,7 @@ func TestSimulation(t *testing.T) {
 				w.step()
 			}
 			w.calm, w.away = true, false
+			w.endOfStop()
 			for range 200 {
 				w.step()
 			}

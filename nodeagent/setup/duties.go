@@ -116,9 +116,9 @@ func addProbes(ctx context.Context, a agent) error {
 
 // addRestart carries out ContainerRecreateRequests. It watches the pods of the node as well, since a request is carried
 // out for no pod that is known from the request alone.
-func addRestart(_ context.Context, a agent) error {
+func addRestart(ctx context.Context, a agent) error {
 	return (&restart.Reconciler{
 		Client: a.mgr.GetClient(), Live: a.mgr.GetAPIReader(), Runtime: restart.Over(a.runtime), Node: a.options.NodeName,
 		Stopper: &stop.Stopper{Events: a.events, Now: time.Now}, Now: time.Now,
-	}).SetupWithManager(a.mgr)
+	}).SetupWithManager(ctx, a.mgr)
 }

@@ -7,6 +7,7 @@ package setup_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -126,6 +127,35 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 		}
 		n := len(a.writes())
 		Consistently(a.writes, "4s", "500ms").Should(HaveLen(n))
+	})
+
+	It("keeps nobody else waiting, however long containers of others take to end", func(ctx context.Context) {
+		serve()
+		a := startAgent(dir)
+		Eventually(func() int { code, _ := a.get("/readyz"); return code }).Should(Equal(http.StatusOK))
+		const many = 34 // more than are looked at at once
+		var slow *corev1.Pod
+		for i := range many {
+			pod := newPod(ctx, ns, fmt.Sprintf("slow-%d", i), nodeName, container("main"), container("side"))
+			id := runtime.Run(crifake.Container{
+				PodNamespace: ns, PodName: pod.Name, PodUID: string(pod.UID), Name: "main", OnStop: func(ctx context.Context) { <-ctx.Done() },
+			})
+			setStatuses(ctx, pod, running("main", id, 0, time.Now()), running("side", start(pod, "side", 0), 0, time.Now()))
+			ask(ctx, pod, pod.Name, []string{"main", "side"}, func(r *v1beta1.ContainerRecreateRequest) {
+				r.Spec.Strategy.TerminationGracePeriodSeconds = ptr.To(int64(6 * 3600))
+			})
+			slow = pod
+		}
+		Eventually(runtime.Stops, "60s").Should(HaveLen(many), "one of each pod")
+		quick := podOn(ctx, nodeName, "quick")
+		r := ask(ctx, quick, "quick", []string{"main"})
+		Eventually(runtime.Stops).Should(HaveLen(many + 1))
+		again(ctx, quick, r, "main")
+		Eventually(current(ctx, r)).Should(HaveField("Status.Phase", completed))
+
+		By("telling those who wait, long before the spoke gives them up (CR-01)")
+		Eventually(current(ctx, ask(ctx, slow, "next", []string{"side"}))).Should(HaveField("Status.Phase", v1beta1.ContainerRecreateRequestPending))
+		Consistently(runtime.Stops, "1s", "200ms").Should(HaveLen(many + 1))
 	})
 
 	It("reaches no pod but its own, and its agent no more than it must", func(ctx context.Context) {
