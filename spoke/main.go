@@ -34,7 +34,7 @@ func run() error {
 	if err := base.Complete(); err != nil {
 		return err
 	}
-	hooks.Namespace = base.Namespace
+	hooks.Namespace, base.Concurrency = base.Namespace, opts.Concurrency()
 	cfg, err := base.RESTConfig()
 	if err != nil {
 		return err

@@ -48,12 +48,21 @@ type Options struct {
 	// LeaderElectionID and LeaderElectionNamespace name the Lease that the acting replica holds; empty:
 	// Component and Namespace. Whoever holds it keeps others from acting, another program as well.
 	LeaderElectionID, LeaderElectionNamespace string
-	// ProfileAddr is the host:port where net/http/pprof answers; "0" turns it off.
+	// ProfileAddr is the host:port where net/http/pprof answers; "0" turns it off, and so does Profiles being false.
 	ProfileAddr string
+	Profiles    bool
 	// QPS and Burst bound the requests a second to the API server. A QPS of 0 leaves that to the API server's
 	// Priority and Fairness, which knows how busy it is.
 	QPS   float32
 	Burst int
+	// LeaseDuration, RenewDeadline and RetryPeriod are the times of leader election.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// SyncPeriod is how often everything is looked at once more though nothing changed, beside what controllers do of
+	// themselves; 0: never. CacheSyncTimeout is how long a controller waits at its start for what it reads.
+	SyncPeriod, CacheSyncTimeout time.Duration
+	// Concurrency is how many objects of a kind are worked on at once, by names as CloneSet.apps.kruise.io; of other kinds
+	// it is 3, where their controller says nothing else.
+	Concurrency map[string]int
 
 	zap   zap.Options
 	gates *features.Flag
@@ -63,7 +72,8 @@ type Options struct {
 func NewOptions(component string) *Options {
 	return &Options{
 		Component: component, Namespace: envOr("POD_NAMESPACE", DefaultNamespace),
-		MetricsAddr: ":8080", HealthAddr: ":8000", ProfileAddr: "0", LeaderElect: true,
+		MetricsAddr: ":8080", HealthAddr: ":8000", ProfileAddr: "0", Profiles: true, LeaderElect: true,
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, CacheSyncTimeout: 2 * time.Minute,
 		zap: zap.Options{TimeEncoder: zapcore.ISO8601TimeEncoder},
 	}
 }
@@ -80,6 +90,12 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Float32Var(&o.QPS, "rest-config-qps", o.QPS, "requests a second to the API server, on average; 0: as many as it takes")
 	fs.IntVar(&o.Burst, "rest-config-burst", o.Burst, "requests a second to the API server, at most, where --rest-config-qps is set; 0: twice that")
 	fs.StringVar(&o.ProfileAddr, "pprof-addr", o.ProfileAddr, "address where CPU and memory profiles are served; 0 turns it off")
+	fs.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", o.LeaseDuration, "how long others wait for a replica that does not renew its Lease")
+	fs.DurationVar(&o.RenewDeadline, "leader-election-renew-deadline", o.RenewDeadline, "how long the acting replica tries to renew its Lease before it gives up; less than the duration")
+	fs.DurationVar(&o.RetryPeriod, "leader-election-retry-period", o.RetryPeriod, "how often replicas try to get or renew the Lease")
+	fs.DurationVar(&o.SyncPeriod, "sync-period", o.SyncPeriod, "how often every object is looked at once more though it did not change; 0: never")
+	fs.DurationVar(&o.CacheSyncTimeout, "controller-cache-sync-timeout", o.CacheSyncTimeout, "how long a controller waits at its start for what it reads")
+	fs.BoolVar(&o.Profiles, "enable-pprof", o.Profiles, "false turns --pprof-addr off")
 	o.gates = features.AddFlag(fs)
 	zapFlags := flag.NewFlagSet("log", flag.ContinueOnError)
 	o.zap.BindFlags(zapFlags)
@@ -151,19 +167,24 @@ func (o *Options) Manager(cfg *rest.Config, scheme *runtime.Scheme, server webho
 	mgr, err := manager.New(cfg, manager.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject, NewInformer: informers,
+			DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject, NewInformer: informers, SyncPeriod: o.syncPeriod(),
 		},
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: ptr.To(true)}},
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              cmp.Or(o.LeaderElectionID, o.Component),
 		LeaderElectionNamespace:       cmp.Or(o.LeaderElectionNamespace, o.Namespace),
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.LeaseDuration,
+		RenewDeadline:                 &o.RenewDeadline,
+		RetryPeriod:                   &o.RetryPeriod,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
 		HealthProbeBindAddress:        o.HealthAddr,
-		PprofBindAddress:              o.ProfileAddr,
+		PprofBindAddress:              o.profileAddr(),
 		WebhookServer:                 server,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
-		Controller:                    config.Controller{MaxConcurrentReconciles: 3, RecoverPanic: ptr.To(true)},
+		Controller: config.Controller{
+			MaxConcurrentReconciles: 3, RecoverPanic: ptr.To(true), GroupKindConcurrency: o.Concurrency, CacheSyncTimeout: o.CacheSyncTimeout,
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the manager: %w", err)
@@ -172,6 +193,21 @@ func (o *Options) Manager(cfg *rest.Config, scheme *runtime.Scheme, server webho
 		return nil, err
 	}
 	return mgr, nil
+}
+
+func (o *Options) profileAddr() string {
+	if o.Profiles {
+		return o.ProfileAddr
+	}
+	return "0"
+}
+
+// syncPeriod is nil for the library's own, 10 hours, which costs next to nothing and mends what a lost event left.
+func (o *Options) syncPeriod() *time.Duration {
+	if o.SyncPeriod <= 0 {
+		return nil
+	}
+	return &o.SyncPeriod
 }
 
 func envOr(name, fallback string) string {

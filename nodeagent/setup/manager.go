@@ -63,9 +63,6 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !o.Profiles {
-		o.ProfileAddr = "0"
-	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		return nil, err

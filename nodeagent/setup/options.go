@@ -33,8 +33,6 @@ type Options struct {
 	PluginConfigFile, PluginBinDir string
 	// SecretNamespace is the only namespace whose Secrets are read.
 	SecretNamespace string
-	// Profiles is false to serve none, whatever ProfileAddr says.
-	Profiles bool
 	// ProbesAtOnce is how many custom probes run at once.
 	ProbesAtOnce int
 }
@@ -51,7 +49,6 @@ func NewOptions() *Options {
 		PluginConfigFile:     "/kruise/CredentialProviderPlugin.yaml",
 		PluginBinDir:         "/kruise/plugins",
 		SecretNamespace:      cmp.Or(os.Getenv(v1beta1.DaemonConfigNamespaceEnv), v1beta1.KruiseDaemonConfigNamespace),
-		Profiles:             true,
 		ProbesAtOnce:         64,
 	}
 	o.MetricsAddr, o.HealthAddr = ":10221", "0"
@@ -70,7 +67,6 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.PullWorkers, "max-workers-for-pull-image", o.PullWorkers, "how many images are pulled at once on this node; 0 or less: no bound")
 	fs.StringVar(&o.PluginConfigFile, "plugin-config-file", o.PluginConfigFile, "the kubelet's CredentialProviderConfig; a file that is not there means no plugins")
 	fs.StringVar(&o.PluginBinDir, "plugin-bin-dir", o.PluginBinDir, "folder with the programs of the credential providers")
-	fs.BoolVar(&o.Profiles, "enable-pprof", o.Profiles, "false turns --pprof-addr off")
 	fs.IntVar(&o.ContainerMetaWorkers, "container-meta-workers", o.ContainerMetaWorkers, "how many pods have their containers reported at once")
 	fs.IntVar(&o.ProbesAtOnce, "probes-at-once", o.ProbesAtOnce, "how many custom probes run at once; those beyond wait for their turn")
 }

@@ -4,7 +4,6 @@
 package cloneset
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,8 +38,6 @@ const (
 
 // Options are the gates and flags this controller reads.
 type Options struct {
-	// Workers is how many CloneSets are worked on at once; 0 means 3.
-	Workers int
 	// ShortHash labels pods with the short hash instead of the revision's name.
 	ShortHash bool
 	// PartitionRollback moves updated pods back when the partition is raised.
@@ -123,7 +120,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		For(&appsv1beta1.CloneSet{}, builder.WithPredicates(r.setChanged(), r.setGone())).
 		Watches(&corev1.Pod{}, wake, builder.WithPredicates(podChanged())).
 		Watches(&corev1.PersistentVolumeClaim{}, wake, builder.WithPredicates(claimChanged())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(r.Workers, 3), ReconciliationTimeout: passTimeout}).
+		WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 

@@ -94,7 +94,7 @@ func newManager(agent string) manager.Manager {
 		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Client:                  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		Controller:              config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller:              config.Controller{SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: 3},
 		GracefulShutdownTimeout: ptr.To(time.Duration(0)),
 	})
 	Expect(err).NotTo(HaveOccurred())

@@ -24,10 +24,7 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-const (
-	workers        = 10
-	controllerName = "containerrecreaterequest-controller"
-)
+const controllerName = "containerrecreaterequest-controller"
 
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=containerrecreaterequests,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=containerrecreaterequests/status,verbs=patch
@@ -44,7 +41,7 @@ type Reconciler struct {
 
 // Add adds the controller to the manager.
 func Add(mgr manager.Manager) error {
-	return add(mgr, controller.Options{MaxConcurrentReconciles: workers})
+	return add(mgr, controller.Options{})
 }
 
 func add(mgr manager.Manager, opts controller.Options) error {

@@ -60,7 +60,7 @@ var _ = BeforeSuite(func() {
 	opts.LeaderElect, opts.MetricsAddr, opts.HealthAddr = false, "0", "0"
 	mgr, err := opts.Manager(server.ConfigFor(agent), scheme, nil, nil)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(add(mgr, controller.Options{MaxConcurrentReconciles: workers})).To(Succeed())
+	Expect(add(mgr, controller.Options{MaxConcurrentReconciles: 10})).To(Succeed())
 	done := make(chan struct{})
 	go func() {
 		defer GinkgoRecover()

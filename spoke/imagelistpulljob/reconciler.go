@@ -4,7 +4,6 @@
 package imagelistpulljob
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,8 +35,6 @@ const (
 
 // Options are what this controller reads besides objects.
 type Options struct {
-	// Workers is how many lists are worked on at once; 0 means 3.
-	Workers int
 	// Clock is the time; nil means the real one.
 	Clock clock.PassiveClock
 }
@@ -66,7 +63,7 @@ func Add(mgr ctrl.Manager, o Options) error {
 		Named(controllerName).
 		For(&v1beta1.ImageListPullJob{}).
 		Watches(&v1beta1.ImagePullJob{}, wake).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(o.Workers, 3), ReconciliationTimeout: passTimeout}).
+		WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 

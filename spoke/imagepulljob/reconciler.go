@@ -4,7 +4,6 @@
 package imagepulljob
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,8 +45,6 @@ const (
 
 // Options are the flags this controller reads.
 type Options struct {
-	// Workers is how many jobs are worked on at once; 0 means 3.
-	Workers int
 	// DefaultTTL is added to how long nodes keep tags of jobs of type Always. Seconds.
 	DefaultTTL int32
 	// Namespace is where pull secrets are copied to.
@@ -93,7 +90,7 @@ func Add(mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Pod{}, r.jobsOfPod(), builder.WithPredicates(podMoved())).
 		WatchesRawSource(source.Kind(o.Copies, client.Object(&corev1.Secret{}), jobsOfCopy())).
 		WatchesRawSource(source.Kind(o.Sources, client.Object(meta), r.jobsOfSource())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(o.Workers, 3), ReconciliationTimeout: passTimeout}).
+		WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 

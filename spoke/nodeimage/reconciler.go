@@ -40,8 +40,6 @@ const (
 
 // Options are the flags this controller reads.
 type Options struct {
-	// Workers is how many nodes are worked on at once; 0 means 3.
-	Workers int
 	// CreationDelay is how long a node must have been ready.
 	CreationDelay time.Duration
 	// Secrets are those of the namespace that node agents read.
@@ -76,7 +74,7 @@ func Add(mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Node{}, sameName(), builder.WithPredicates(nodeChanged())).
 		Watches(&appsv1beta1.ImagePullJob{}, r.nodesOfJob(), builder.WithPredicates(gone())).
 		WatchesRawSource(source.Kind(o.Secrets, client.Object(&corev1.Secret{}), r.nodesOfSecret(), gone())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(o.Workers, 3), ReconciliationTimeout: passTimeout}).
+		WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 		Complete(r)
 }
 

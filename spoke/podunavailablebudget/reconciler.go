@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -28,7 +27,6 @@ import (
 
 const (
 	controllerName = "podunavailablebudget-controller"
-	workers        = 3
 	// countAgain is how soon workloads are asked again that could not be asked.
 	countAgain = 15 * time.Second
 )
@@ -81,7 +79,7 @@ func Add(ctx context.Context, mgr manager.Manager, books *ledger.Ledger) error {
 	for _, kind := range workload.Counted() {
 		b = b.Watches(kind, r.ofWorkload(mgr.GetScheme()))
 	}
-	return b.WithOptions(controller.Options{MaxConcurrentReconciles: workers}).Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+	return b.Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 
 // forget has the ledger forget budgets that are gone, also in replicas that do not act: they answer admission.

@@ -6,6 +6,8 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -25,8 +27,11 @@ type Options struct {
 	NodeImageDelay time.Duration
 	// PullTTLSeconds is added to how long nodes remember what a job of type Always had them pull.
 	PullTTLSeconds int32
-	// NodeImageWorkers and ImagePullJobWorkers are how many of the kind are worked on at once.
-	NodeImageWorkers, ImagePullJobWorkers int
+	// ExcludePreparingDelete leaves pods that are PreparingDelete out of the count when CloneSets scale, as a label of
+	// theirs does for one.
+	ExcludePreparingDelete bool
+
+	workers map[string]*int
 }
 
 // mostPullTTL is the greatest PullTTLSeconds, 31 days.
@@ -40,13 +45,19 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.HeartbeatInterval, "hub-heartbeat-interval", 10*time.Second, "how often the Lease on the hub is renewed; at least 1s")
 	fs.DurationVar(&o.NodeImageDelay, "nodeimage-creation-delay", 30*time.Second, "how long a node must have been ready to get a NodeImage")
 	fs.Int32Var(&o.PullTTLSeconds, "default-ttlseconds-for-always-nodeimage", 300, "seconds that are added to how long nodes remember what an ImagePullJob of type Always had them pull; 0 to 2678400")
-	fs.IntVar(&o.NodeImageWorkers, "nodeimage-workers", 3, "how many NodeImages are worked on at once")
-	fs.IntVar(&o.ImagePullJobWorkers, "imagepulljob-workers", 3, "how many ImagePullJobs are worked on at once")
+	fs.BoolVar(&o.ExcludePreparingDelete, "cloneset-scaling-exclude-preparing-delete", o.ExcludePreparingDelete, "leave pods that are PreparingDelete out of the count when CloneSets scale")
+	o.addWorkerFlags(fs)
+	addFlagsWithoutEffect(fs)
 }
 
 func (o *Options) validate() error {
 	if o.HubKubeconfig != "" && o.ClusterName == "" {
 		return errors.New("--hub-kubeconfig needs --cluster-name, the name of this cluster on the hub")
+	}
+	for _, flag := range slices.Sorted(maps.Keys(o.workers)) {
+		if n := *o.workers[flag]; n < 1 {
+			return fmt.Errorf("--%s is %d, must be at least 1", flag, n)
+		}
 	}
 	if o.PullTTLSeconds < 0 || o.PullTTLSeconds > mostPullTTL {
 		return fmt.Errorf("--default-ttlseconds-for-always-nodeimage is %d, must be 0 to %d", o.PullTTLSeconds, mostPullTTL)

@@ -67,7 +67,7 @@ func secretCache(mgr manager.Manager, namespace string) (cache.Cache, error) {
 
 func addNodeImage(mgr manager.Manager, p pulling) error {
 	return nodeimage.Add(mgr, nodeimage.Options{
-		Workers: p.options.NodeImageWorkers, CreationDelay: p.options.NodeImageDelay, Secrets: p.copies, Namespace: p.namespace,
+		CreationDelay: p.options.NodeImageDelay, Secrets: p.copies, Namespace: p.namespace,
 	})
 }
 
@@ -78,7 +78,7 @@ func addImagePullJob(mgr manager.Manager, p pulling) error {
 		return err
 	}
 	return imagepulljob.Add(mgr, imagepulljob.Options{
-		Workers: p.options.ImagePullJobWorkers, DefaultTTL: p.options.PullTTLSeconds, Namespace: p.namespace,
+		DefaultTTL: p.options.PullTTLSeconds, Namespace: p.namespace,
 		Copies: p.copies, Sources: sources,
 	})
 }

@@ -68,7 +68,7 @@ func startPulling(o Options) (stop func()) {
 		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Client:     client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: 3},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(addPulling(mgr, o)).To(Succeed())

@@ -38,7 +38,7 @@ type entry struct {
 }
 
 // controllers is every controller of the spoke, in the order in which they are added.
-func controllers(b *budgets) []entry {
+func controllers(b *budgets, opts *Options) []entry {
 	return []entry{
 		{"podreadiness", podreadiness.Add},
 		{"launchpriority", launchpriority.Add},
@@ -47,7 +47,7 @@ func controllers(b *budgets) []entry {
 		{"podprobemarker", withProbes(podprobemarker.Add)},
 		{"nodepodprobe", withProbes(nodepodprobe.Add)},
 		{"podmarks", withProbes(addPodMarks)},
-		{"cloneset", b.addCloneSet},
+		{"cloneset", func(mgr manager.Manager) error { return b.addCloneSet(mgr, opts) }},
 		{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 		{"podunavailablebudget", b.addController},
 	}
@@ -83,7 +83,7 @@ func Add(mgr manager.Manager, hooks *webhookserver.Options, opts Options) error 
 	if err := addWebhooks(mgr, hooks, admitters{b, log}); err != nil {
 		return err
 	}
-	for _, c := range controllers(b) {
+	for _, c := range controllers(b, &opts) {
 		if err := c.add(mgr); err != nil {
 			return wrap(c.name, err)
 		}
@@ -131,13 +131,14 @@ func addIndexes(indexer client.FieldIndexer) error {
 }
 
 // addCloneSet hands the gates that CloneSets read to their controller.
-func (b *budgets) addCloneSet(mgr manager.Manager) error {
+func (b *budgets) addCloneSet(mgr manager.Manager, opts *Options) error {
 	resizes, err := resizesPods(mgr)
 	if err != nil {
 		return err
 	}
 	return cloneset.Add(context.Background(), mgr, cloneset.Options{
 		ShortHash:               features.Enabled(features.CloneSetShortHash),
+		ExcludePreparingDelete:  opts.ExcludePreparingDelete,
 		PartitionRollback:       features.Enabled(features.CloneSetPartitionRollback),
 		PreparingUpdateAsUpdate: features.Enabled(features.PreparingUpdateAsUpdate),
 		RecreateOnClaimChange:   features.Enabled(features.RecreatePodWhenChangeVCTInCloneSetGate),

@@ -42,8 +42,6 @@ const (
 
 // Options tune the controller.
 type Options struct {
-	// Workers is how many UnitedDeployments are worked on at once. Default 3.
-	Workers int
 	// SkipNameValidation lets one process run the controller more than once, as tests do.
 	SkipNameValidation bool
 }
@@ -68,10 +66,7 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		events:   events.New(mgr.GetEventRecorder(recorderName)),
 		clock:    clock.RealClock{},
 	}
-	if opts.Workers <= 0 {
-		opts.Workers = 3
-	}
-	options := controller.Options{MaxConcurrentReconciles: opts.Workers, ReconciliationTimeout: passTimeout}
+	options := controller.Options{ReconciliationTimeout: passTimeout}
 	if opts.SkipNameValidation { // else it is as the manager has it
 		options.SkipNameValidation = &opts.SkipNameValidation
 	}
