@@ -44,6 +44,11 @@ func TestMutate(t *testing.T) {
 	otherwise.Annotations = map[string]string{v1beta1.ContainerLaunchPriorityKey: "ordered"}
 	single := withPriorities("7")
 	single.Annotations = ordered.Annotations
+	begun := withPriorities("", "10")
+	begun.Spec.InitContainers = []corev1.Container{
+		{Name: "init", Env: []corev1.EnvVar{{Name: v1beta1.ContainerLaunchPriorityEnvName, Value: "99"}}},
+		{Name: "beside", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
+	}
 	twice := withPriorities("1", "")
 	twice.Spec.Containers[0].Env = append(twice.Spec.Containers[0].Env, corev1.EnvVar{Name: v1beta1.ContainerLaunchPriorityEnvName, Value: "4"})
 	indirect := withPriorities("", "")
@@ -63,8 +68,10 @@ func TestMutate(t *testing.T) {
 		"ordered":            {ordered, []string{"web-0-barrier/p_0", "web-0-barrier/p_-1", "web-0-barrier/p_-2"}},
 		"another value":      {otherwise, nil},
 		"one container":      {single, nil},
+		"not of the init":    {begun, []string{"web-0-barrier/p_0", "web-0-barrier/p_10"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			init := tc.pod.DeepCopy().Spec.InitContainers
 			for range 2 { // a webhook may be called again
 				changed, err := Barrier{}.Mutate(t.Context(), tc.pod)
 				if err != nil || changed != (tc.want != nil) {
@@ -72,6 +79,9 @@ func TestMutate(t *testing.T) {
 				}
 				if diff := cmp.Diff(tc.want, keysOf(tc.pod)); diff != "" {
 					t.Error(diff)
+				}
+				if diff := cmp.Diff(init, tc.pod.Spec.InitContainers); diff != "" {
+					t.Errorf("init containers (-want +got):\n%s", diff)
 				}
 			}
 		})

@@ -6,6 +6,7 @@ package podadmission
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -40,13 +41,14 @@ func TestHandle(t *testing.T) {
 		steps   []Mutator
 		allowed bool
 		patches int
+		code    int32
 	}{
-		"no step":    {`{"metadata":{"name":"p"}}`, nil, true, 0},
-		"unchanged":  {`{"metadata":{"name":"p"}}`, []Mutator{nothing}, true, 0},
-		"changed":    {`{"metadata":{"name":"p"}}`, []Mutator{nothing, label("a"), label("b")}, true, 1},
-		"failed":     {`{"metadata":{"name":"p"}}`, []Mutator{label("a"), fails}, false, 0},
-		"panic":      {`{"metadata":{"name":"p"}}`, []Mutator{panics}, false, 0},
-		"unreadable": {`{`, nil, false, 0},
+		"no step":    {`{"metadata":{"name":"p"}}`, nil, true, 0, 0},
+		"unchanged":  {`{"metadata":{"name":"p"}}`, []Mutator{nothing}, true, 0, 0},
+		"changed":    {`{"metadata":{"name":"p"}}`, []Mutator{nothing, label("a"), label("b")}, true, 1, 0},
+		"failed":     {`{"metadata":{"name":"p"}}`, []Mutator{label("a"), fails}, false, 0, http.StatusInternalServerError},
+		"panic":      {`{"metadata":{"name":"p"}}`, []Mutator{panics}, false, 0, http.StatusInternalServerError},
+		"unreadable": {`{`, nil, false, 0, http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &Handler{Decoder: admission.NewDecoder(clientgoscheme.Scheme), Mutators: tc.steps}
@@ -55,6 +57,9 @@ func TestHandle(t *testing.T) {
 			}})
 			if res.Allowed != tc.allowed || len(res.Patches) != tc.patches {
 				t.Errorf("allowed %v with %v: %v", res.Allowed, res.Patches, res.Result)
+			}
+			if !tc.allowed && res.Result.Code != tc.code {
+				t.Errorf("refused with %+v, want %d", res.Result, tc.code)
 			}
 		})
 	}
