@@ -67,6 +67,9 @@ var _ = Describe("Container launch priority", Label("launchpriority", "webhooks"
 			slowToGetReady(&set.Spec.Template)
 		})
 		launchedInOrder(ctx, set.Namespace)
+		for _, pod := range podsOf(ctx, set) { // LP-03: the error that the kubelet shows is explained where it shows
+			Expect(eventsOf(ctx, &pod, "ContainersWaitInOrder")).To(ConsistOf(SatisfyAll(ContainSubstring("beside (priority -1)"), ContainSubstring("CreateContainerConfigError"))))
+		}
 		before := records(ctx, set)
 		edit(ctx, set, harness.Image("beside", "sleeper:v2"))
 		settled(ctx, set)

@@ -15,9 +15,16 @@
 //     somebody took away is made again when a container misses it.
 //   - No reads of ConfigMaps, none of them in memory. A pod of n priorities costs n writes of its ConfigMap and
 //     n-1 of the pod: each tells the kubelet to look again at once rather than after its own pause. At rest none.
+//     Beside them n events: who waits, and that it is no fault; then who may start.
 //
-// The kubelet reports a container that waits as CreateContainerConfigError; no other barrier holds a container
-// without the help of its image.
+// The kubelet reports a container that waits as CreateContainerConfigError (LP-03). Nothing else in the API of pods
+// holds back one container without the help of its image: gates and volumes hold the whole pod, an optional key holds
+// nobody, and a postStart hook, which the kubelet runs before it starts the next container, keeps readiness from being
+// looked at until it ends. So the state stays, and an event explains it.
+//
+// One barrier for many pods would be fewer objects (LP-02), and hold nobody: its keys are there once the first pod has
+// started. Keys for each pod in one ConfigMap would grow without bound and wake every kubelet for every pod. Its name,
+// <pod>-barrier, is part of the API besides. Nor can it go before the pod has ended, since containers that restart need it.
 //
 //	pod                                             what is done            Reason
 //	no barrier, or being deleted                    nothing                 NotOurs

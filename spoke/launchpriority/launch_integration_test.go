@@ -7,6 +7,8 @@ package launchpriority
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -182,4 +184,43 @@ var _ = Describe("Container launch priority", func() {
 		Expect(admin.Status().Patch(ctx, pod, client.MergeFrom(before))).To(Succeed())
 		Eventually(barrier(ctx, pod)).Should(BeEmpty())
 	})
+})
+
+// LP-02: barriers stay, but cost nothing: nobody writes them at rest, and the spoke never reads one.
+var _ = Describe("A thousand pods in order", Label("slow"), func() {
+	It("are left alone at rest", func(ctx SpecContext) {
+		const many, atOnce = 1000, 20
+		work := make(chan int)
+		var group sync.WaitGroup
+		for range atOnce {
+			group.Go(func() {
+				defer GinkgoRecover()
+				for i := range work {
+					pod := podOf(one{name: "a", priority: 1}, one{name: "b"})
+					pod.ObjectMeta = metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("many-%d", i), Annotations: completed(&corev1.Pod{}).Annotations}
+					for j := range pod.Spec.Containers {
+						pod.Spec.Containers[j].Image = "none"
+					}
+					Expect(admin.Create(ctx, pod)).To(Succeed())
+					ready(ctx, pod, 2)
+				}
+			})
+		}
+		for i := range many {
+			work <- i
+		}
+		close(work)
+		group.Wait()
+
+		since := time.Now()
+		DeferCleanup(start())
+		for i := range 50 { // restarts, and what else kubelets tell
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("many-%d", i)}}
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+			ready(ctx, pod, i%3)
+		}
+		last := launch(ctx, "after-many") // whose first key shows that the controller has seen what came before
+		Eventually(barrier(ctx, last)).Should(HaveLen(1))
+		Expect(server.Writes(GinkgoTB(), agent, since)).To(HaveExactElements(HaveField("Name", last.Name+barrierSuffix)))
+	}, SpecTimeout(3*time.Minute))
 })

@@ -70,17 +70,23 @@ func add(mgr manager.Manager, opts controller.Options) error {
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
 
+// last is the last step of a pod that was done, its zero value when none is known.
+func (r *Reconciler) last(pod types.UID) step {
+	known, _ := r.done.Get(pod)
+	last, _ := known.(step)
+	return last
+}
+
+// is tells whether a step was this one.
+func (s step) is(next Step) bool { return s.reason == next.Reason && s.level == next.Level }
+
 // due tells whether a step is to be done: not when it was done just now.
 func (r *Reconciler) due(pod types.UID, next Step) bool {
 	if next.idle() {
 		return false
 	}
-	known, ok := r.done.Get(pod)
-	if !ok {
-		return true
-	}
-	last, ok := known.(step)
-	return !ok || last.reason != next.Reason || last.level != next.Level || r.clock.Since(last.at) >= again && next.Reason != Ended
+	last := r.last(pod)
+	return !last.is(next) || r.clock.Since(last.at) >= again && next.Reason != Ended
 }
 
 // Reconcile does the next step of one pod.
@@ -95,8 +101,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		}
 		return reconcile.Result{}, err
 	}
-	if next.Reason != Ended && next.Reason != Missing && !next.First {
-		r.events.Publish(released(pod, next))
+	if next.Reason != Ended && next.Reason != Missing && !r.last(pod.UID).is(next) {
+		r.events.Publish(eventOf(pod, next))
 	}
 	r.done.Add(pod.UID, step{reason: next.Reason, level: next.Level, at: r.clock.Now()})
 	return reconcile.Result{}, nil
