@@ -45,7 +45,7 @@ func ends(ctx context.Context, job *appsv1alpha1.EphemeralJob, phase appsv1alpha
 }
 
 var _ = Describe("EphemeralJob", Label("ephemeraljob", "nodeagent"), func() {
-	It("runs containers in pods that run, tells how they ended, and outlives an update in place", func(ctx SpecContext) {
+	It("runs containers in pods that run, tells how they ended, and outlives an update in place and a restart", func(ctx SpecContext) {
 		set := shop(ctx, 3)
 		before := records(ctx, set)
 		Expect(ends(ctx, job(ctx, set, "well", "sleeper:v1", "--for=1s"), appsv1alpha1.EphemeralJobSucceeded).Succeeded).To(Equal(int32(3)))
@@ -55,6 +55,10 @@ var _ = Describe("EphemeralJob", Label("ephemeraljob", "nodeagent"), func() {
 		for uid, now := range records(ctx, set) {
 			sameBut(before[uid], now, "web")
 		}
+		before = records(ctx, set)
+		pod := podsOf(ctx, set)[0]
+		seen(ctx, request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{}, "web"), done)
+		sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
 		for _, pod := range podsOf(ctx, set) {
 			Expect(pod.Status.EphemeralContainerStatuses).To(ConsistOf(HaveField("Name", "well"), HaveField("Name", "badly")))
 			Expect(pod.Spec.EphemeralContainers).To(HaveLen(2))

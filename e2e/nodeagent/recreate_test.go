@@ -84,6 +84,25 @@ func phasesOf(r *recreate) map[string]string {
 	return out
 }
 
+// ended is when the last instance of a container but one ended.
+func ended(pod *corev1.Pod, container string) time.Time {
+	GinkgoHelper()
+	last := status(pod, container).LastTerminationState.Terminated
+	Expect(last).NotTo(BeNil(), container)
+	return last.FinishedAt.Time
+}
+
+// together and inTurn are what there is between the ends of two containers, of which the first takes 5 s at least to start.
+func together(d time.Duration) {
+	GinkgoHelper()
+	Expect(d.Abs()).To(BeNumerically("<", 3*time.Second))
+}
+
+func inTurn(d time.Duration) {
+	GinkgoHelper()
+	Expect(d).To(BeNumerically(">=", 5*time.Second))
+}
+
 const done, recreating = appsv1beta1.ContainerRecreateRequestCompleted, appsv1beta1.ContainerRecreateRequestRecreating
 
 var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrecreaterequest", "nodeagent"), func() {
@@ -119,12 +138,25 @@ var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrec
 		after := records(ctx, set)
 		sameBut(before[pod.UID], after[pod.UID], "web", "beside")
 		now := podsOf(ctx, set)[0]
-		ended := func(name string) time.Time { return status(&now, name).LastTerminationState.Terminated.FinishedAt.Time }
-		apart(ended("beside").Sub(ended("web")))
+		apart(ended(&now, "beside").Sub(ended(&now, "web")))
 	},
-		Entry("at once", false, func(d time.Duration) { Expect(d).To(BeNumerically("<", 3*time.Second)) }, SpecTimeout(4*time.Minute)),
-		Entry("in order, each when the one before is ready", true, func(d time.Duration) { Expect(d).To(BeNumerically(">=", 5*time.Second)) }, SpecTimeout(4*time.Minute)),
+		Entry("at once", false, together, SpecTimeout(4*time.Minute)),
+		Entry("in order, each when the one before is ready", true, inTurn, SpecTimeout(4*time.Minute)),
 	)
+
+	It("stops one container after the other, however long each takes, and tells who waits meanwhile (CR-01)", func(ctx SpecContext) {
+		set := shop(ctx, 1, third, patient(20), hooked(nil, runs("sleep", "8")))
+		before := records(ctx, set)
+		pod := podsOf(ctx, set)[0]
+		first := request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{}, "web", "beside")
+		seen(ctx, first, recreating)
+		second := seen(ctx, request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{}, "third"), appsv1beta1.ContainerRecreateRequestPending)
+		Expect(status(thePod(ctx, Default, set), "web").RestartCount).To(BeZero(), "the first is not over, nor its hook")
+		seen(ctx, first, done)
+		seen(ctx, second, done)
+		sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web", "beside", "third")
+		Expect(ended(thePod(ctx, Default, set), "beside").Sub(first.CreationTimestamp.Time)).To(BeNumerically(">=", 7*time.Second), "whole seconds")
+	}, SpecTimeout(4*time.Minute))
 
 	It("is over at its deadline, and the container that is being stopped is stopped all the same", func(ctx SpecContext) {
 		set := shop(ctx, 1, patient(20), hooked(nil, runs("sleep", "8")))
@@ -164,12 +196,12 @@ var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrec
 		sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
 	}, SpecTimeout(4*time.Minute))
 
-	It("waits for the one before it, until that is deleted (CR-01), and may stop what is starting", func(ctx SpecContext) {
+	DescribeTable("waits for the one before it, until that is deleted (CR-01), and may stop what is starting", func(ctx SpecContext, ordered bool, apart func(time.Duration)) {
 		set := shop(ctx, 1, patient(10), hooked(runs("sleep", "15"), nil))
 		before := records(ctx, set)
 		pod := podsOf(ctx, set)[0]
 		first := request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{}, "web")
-		second := request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{ForceRecreate: true}, "web", "beside")
+		second := request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{ForceRecreate: true, OrderedRecreate: ordered}, "web", "beside")
 		seen(ctx, second, appsv1beta1.ContainerRecreateRequestPending)
 		Eventually(ctx, func(g Gomega) {
 			all, err := fleet.Containers(ctx, pod.Spec.NodeName)
@@ -187,7 +219,12 @@ var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrec
 		after := records(ctx, set)[pod.UID]
 		Expect(after.attempts).To(Equal(map[string]int{"web": 2, "beside": 1}), "web once for each request")
 		Expect(after.running["beside"]).NotTo(Equal(before[pod.UID].running["beside"]))
-	}, SpecTimeout(4*time.Minute))
+		now := thePod(ctx, Default, set)
+		apart(ended(now, "beside").Sub(ended(now, "web")))
+	},
+		Entry("at once", false, together, SpecTimeout(4*time.Minute)),
+		Entry("in order", true, inTurn, SpecTimeout(4*time.Minute)),
+	)
 
 	It("does not leave a container in a crash loop without an answer (CR-04)", func(ctx SpecContext) {
 		ns := memberNamespace(ctx)
