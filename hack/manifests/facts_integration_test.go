@@ -7,9 +7,11 @@ package manifests
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +66,8 @@ func looksAround(t *testing.T, cfg *rest.Config) {
 		t.Errorf("the Secret that was tried: %v", err)
 	}
 
+	asksForNodes(t, c)
+
 	set := object[appsv1alpha1.ConfigMapSet](t, aConfigMapSet)
 	hash := appsv1alpha1.ConfigMapSetRevision(set.Spec.Data)
 	revisions, err := json.Marshal([]appsv1alpha1.ConfigMapSetRevisionEntry{{Hash: hash, Data: set.Spec.Data}})
@@ -92,5 +96,38 @@ func looksAround(t *testing.T, cfg *rest.Config) {
 	}
 	if err := dry.Update(t.Context(), set); err != nil {
 		t.Errorf("the pod has ended: %v", err)
+	}
+}
+
+// asksForNodes: a request to restart containers says so where a virtual kubelet is to carry it out, and only there.
+func asksForNodes(t *testing.T, c client.Client) {
+	t.Helper()
+	for name, labels := range map[string]map[string]string{"real": nil, "virtual": {appsv1beta1.NodeTypeLabel: appsv1beta1.VirtualKubeletNodeType}} {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "on-" + name},
+			Spec:       corev1.PodSpec{NodeName: name, Containers: []corev1.Container{{Name: "app", Image: "i"}}},
+		}
+		for _, obj := range []client.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, pod} {
+			if err := c.Create(t.Context(), obj); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: "containerd://1"}}
+		if err := c.Status().Update(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+		request := &appsv1beta1.ContainerRecreateRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "restart"}}
+		request.Spec.PodName, request.Spec.Containers = pod.Name, []appsv1beta1.ContainerRecreateRequestContainer{{Name: "app"}}
+		if err := client.NewDryRunClient(c).Create(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{
+			appsv1beta1.ContainerRecreateRequestPodUIDKey: string(pod.UID), appsv1beta1.ContainerRecreateRequestNodeNameKey: name,
+			appsv1beta1.ContainerRecreateRequestActiveKey: "true",
+		}
+		maps.Copy(want, labels)
+		if diff := cmp.Diff(want, request.Labels); diff != "" {
+			t.Errorf("labels of a request for a pod on a %s node (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -74,11 +74,13 @@ var _ = BeforeSuite(func() {
 })
 
 // runningPod makes a pod whose container main runs in instance c://1.
-func runningPod(ctx context.Context, name string) *corev1.Pod {
+func runningPod(ctx context.Context, name string, gates ...corev1.PodConditionType) *corev1.Pod {
 	GinkgoHelper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	p.Spec.Containers = []corev1.Container{{Name: "main", Image: "none"}}
-	p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1beta1.KruisePodReadyConditionType}}
+	for _, gate := range gates {
+		p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: gate})
+	}
 	Expect(admin.Create(ctx, p)).To(Succeed())
 	kubelet(ctx, p, "1", 0)
 	return p
@@ -149,7 +151,7 @@ const recreatingPhase = v1beta1.ContainerRecreateRequestRecreating
 
 var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 	It("holds the pod, tells of the new instance, and cleans up to the end", func(ctx SpecContext) {
-		p := runningPod(ctx, "whole")
+		p := runningPod(ctx, "whole", v1beta1.KruisePodReadyConditionType)
 		r := ask(ctx, p, func(r *Request) {
 			r.Spec.Strategy.UnreadyGracePeriodSeconds, r.Spec.TTLSecondsAfterFinished = ptr.To(int64(1)), ptr.To(int32(3))
 		})
@@ -175,7 +177,7 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 	})
 
 	It("gives the pod back when it is deleted in the middle", func(ctx SpecContext) {
-		p := runningPod(ctx, "deleted")
+		p := runningPod(ctx, "deleted", v1beta1.KruisePodReadyConditionType)
 		r := ask(ctx, p, func(r *Request) { r.Spec.Strategy.UnreadyGracePeriodSeconds = ptr.To(int64(60)) })
 		other := ask(ctx, p, func(r *Request) { r.Spec.Strategy.UnreadyGracePeriodSeconds = ptr.To(int64(60)) })
 		nodeAgent(ctx, r, recreatingPhase)
@@ -188,8 +190,22 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 		Eventually(gate(ctx, p)).Should(Equal("True []"))
 	})
 
+	It("only waits for a pod that it cannot hold", func(ctx SpecContext) {
+		p := runningPod(ctx, "open")
+		since := time.Now()
+		r := ask(ctx, p, func(r *Request) { r.Spec.Strategy.UnreadyGracePeriodSeconds = ptr.To(int64(1)) })
+		nodeAgent(ctx, r, recreatingPhase)
+		Eventually(current(ctx, r)).Should(HaveField("Status.Conditions", ConsistOf(HaveField("Type", "PreRecreateGrace"))), "the agent goes on then")
+		kubelet(ctx, p, "2", 1)
+		nodeAgent(ctx, r, completed)
+		Eventually(current(ctx, r)).Should(HaveField("Labels", Not(HaveKey(v1beta1.ContainerRecreateRequestActiveKey))))
+		Expect(current(ctx, r)(Default).Finalizers).To(BeEmpty())
+		Expect(gate(ctx, p)(Default)).To(BeEmpty())
+		Expect(server.Writes(GinkgoTB(), agent, since)).NotTo(ContainElement(HaveField("Name", p.Name)), "nothing of the pod is written")
+	})
+
 	It("ends a request whose time is over, or whose pod is gone or another", func(ctx SpecContext) {
-		p := runningPod(ctx, "late")
+		p := runningPod(ctx, "late", v1beta1.KruisePodReadyConditionType)
 		late := ask(ctx, p, func(r *Request) { r.Spec.ActiveDeadlineSeconds = ptr.To(int64(3)) })
 		nodeAgent(ctx, late, recreatingPhase)
 		ends := func(r *Request, message string) {

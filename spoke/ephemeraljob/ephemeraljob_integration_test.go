@@ -167,6 +167,58 @@ var _ = Describe("EphemeralJob", func() {
 		}).Should(Succeed())
 	})
 
+	It("ends though it went well in one pod and badly in another, and is gone after its time (EJ-01)", func(ctx SpecContext) {
+		list := runningPods(ctx, "mixed", 2)
+		job := create(ctx, "mixed", parallelism(2), func(job *v1alpha1.EphemeralJob) { job.Spec.TTLSecondsAfterFinished = new(int32(4)) })
+		for code, pod := range list {
+			Eventually(func(g Gomega) []corev1.EphemeralContainer {
+				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+				return pod.Spec.EphemeralContainers
+			}).Should(HaveLen(1))
+			pod.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{
+				Name: "probe", Image: "none", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code)}},
+			}}
+			Expect(admin.Status().Update(ctx, pod)).To(Succeed())
+		}
+		Eventually(status(ctx, job)).Should(And(HaveField("Phase", v1alpha1.EphemeralJobFailed), HaveField("Succeeded", int32(1)), HaveField("Failed", int32(1)), HaveField("CompletionTime", Not(BeNil()))))
+		Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(job), job)) }).Should(BeTrue())
+	})
+
+	It("puts nothing in while it is paused, and goes on afterwards", func(ctx SpecContext) {
+		runningPods(ctx, "paused", 2)
+		job := create(ctx, "paused", parallelism(2), paused)
+		Eventually(status(ctx, job)).Should(And(HaveField("Phase", v1alpha1.EphemeralJobPaused), HaveField("Matches", int32(2))))
+		Consistently(filled(ctx, "paused", 0)).WithTimeout(time.Second).Should(BeZero())
+		pause := func(job *v1alpha1.EphemeralJob, value bool) {
+			GinkgoHelper()
+			before := job.DeepCopy()
+			job.Spec.Paused = value
+			Expect(admin.Patch(ctx, job, client.MergeFrom(before))).To(Succeed())
+		}
+		pause(job, false)
+		Eventually(filled(ctx, "paused", 0)).Should(Equal(2))
+		Eventually(status(ctx, job)).Should(HaveField("Phase", v1alpha1.EphemeralJobSucceeded))
+	})
+
+	It("holds nothing up when somebody deletes it", func(ctx SpecContext) {
+		list := runningPods(ctx, "deleted", 1)
+		job := create(ctx, "deleted")
+		const other = "example.com/somebody-else"
+		job.Finalizers = append(job.Finalizers, other)
+		Expect(admin.Update(ctx, job)).To(Succeed())
+		Eventually(status(ctx, job)).Should(HaveField("StartTime", Not(BeNil())))
+		Expect(admin.Delete(ctx, job)).To(Succeed())
+		Eventually(func(g Gomega) []string {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(job), job)).To(Succeed())
+			return job.Finalizers
+		}).Should(ConsistOf(other), "OpenKruise's is taken off, and no other")
+		job.Finalizers = nil
+		Expect(admin.Update(ctx, job)).To(Succeed())
+		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(job), job))).To(BeTrue())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(list[0]), list[0])).To(Succeed())
+		Expect(list[0].DeletionTimestamp).To(BeNil())
+	})
+
 	It("says why containers cannot be put in", func(ctx SpecContext) {
 		runningPods(ctx, "bad", 1)
 		job := create(ctx, "bad", func(job *v1alpha1.EphemeralJob) {
