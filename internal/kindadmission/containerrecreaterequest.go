@@ -58,7 +58,7 @@ func (f Facts) podOf(ctx context.Context, obj *appsv1beta1.ContainerRecreateRequ
 	}
 	pod, node, err := f.Member.Pod(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: obj.Spec.PodName})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, apierrors.NewInternalError(err) // our failure, not the request's
 	}
 	if problems := validation.ValidateContainerRecreateRequestPod(obj, pod); len(problems) > 0 {
 		return nil, nil, refuse(problems)

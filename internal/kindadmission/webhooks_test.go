@@ -6,6 +6,7 @@ package kindadmission
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -269,5 +270,21 @@ func TestRequestsAreCompletedFromTheirPod(t *testing.T) {
 				t.Errorf("%s: %+v", version, response.Result)
 			}
 		}
+	}
+}
+
+// unreachable is a member whose API server does not answer.
+type unreachable struct{ member }
+
+func (unreachable) Pod(context.Context, client.ObjectKey) (*corev1.Pod, *corev1.Node, error) {
+	return nil, nil, errors.New("nobody answers")
+}
+
+// TestRequestsWithoutAnswer: that the pod cannot be asked for is our failure, not the request's.
+func TestRequestsWithoutAnswer(t *testing.T) {
+	hook := Webhooks(scheme, Facts{Member: unreachable{}})["/mutate-apps-kruise-io-containerrecreaterequest"]
+	response := ask(t, hook, "", fmt.Sprintf(recreate, "v1beta1"))
+	if response.Allowed || response.Result.Code != 500 || !strings.Contains(response.Result.Message, "nobody answers") {
+		t.Errorf("%+v", response.Result)
 	}
 }
