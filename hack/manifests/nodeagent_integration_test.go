@@ -7,6 +7,7 @@ package manifests
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,7 +52,7 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 		create(t, admin, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "s"}})
 	}
 	one := agentOn(t, server, admin, "node-1")
-	unbound := withToken(t, server, admin, nil)
+	unbound := withToken(t, server, admin, agentAccount, nil)
 	eventuallyDenied(t, one, ours("NodeImage", "", "node-2", nil))
 
 	for name, tc := range map[string]struct {
@@ -87,6 +89,19 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 			}
 		})
 	}
+	// Rights that the agents were given beside are of no use to them.
+	create(t, admin, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "more"}, Rules: []rbacv1.PolicyRule{rule("apps.kruise.io", "*", "*")}})
+	create(t, admin, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "more"}, Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: agentAccount}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "more"},
+	})
+	eventually(t, func(context.Context) error {
+		err := patchOf(ours("NodeImage", "", "node-1", nil), `{"spec":{"images":{"a":{"tags":[]}}}}`)(one)
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a node agent writes statuses and nothing else") {
+			return fmt.Errorf("got %w, want a denial by the policy", err)
+		}
+		return nil
+	})
 }
 
 func create(t *testing.T, c client.Client, obj client.Object) {
@@ -131,15 +146,15 @@ func agentOn(t *testing.T, server *testkit.Server, admin client.Client, node str
 	pod := podOn(node, namespace, "agent-"+node)
 	pod.Spec.ServiceAccountName = agentAccount
 	create(t, admin, pod)
-	return withToken(t, server, admin, &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID})
+	return withToken(t, server, admin, agentAccount, &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID})
 }
 
-// withToken is the access of the agents' account by a token that is bound to an object, if any.
-func withToken(t *testing.T, server *testkit.Server, admin client.Client, bound *authenticationv1.BoundObjectReference) client.Client {
+// withToken is the access of an account of ours by a token that is bound to an object, if any.
+func withToken(t *testing.T, server *testkit.Server, admin client.Client, account string, bound *authenticationv1.BoundObjectReference) client.Client {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: bound, ExpirationSeconds: ptr.To[int64](3600)}}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: agentAccount}}
-	if err := admin.SubResource("token").Create(context.Background(), account, request); err != nil {
+	owner := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
+	if err := admin.SubResource("token").Create(context.Background(), owner, request); err != nil {
 		t.Fatal(err)
 	}
 	cfg := rest.AnonymousClientConfig(server.Config)

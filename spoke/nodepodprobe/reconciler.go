@@ -25,9 +25,12 @@ import (
 // fieldOwner of what is written here.
 const fieldOwner = client.FieldOwner("spoke-nodepodprobe")
 
+// No PodProbeMarker is created here, but only who may do so in all namespaces may ask a node for probes: that is the rule
+// of ValidatingAdmissionPolicy flotilla-nodepodprobes, and the right adds nothing to writing NodePodProbes.
+//
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=podprobemarkers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=podprobemarkers,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=nodepodprobes,verbs=get;list;watch;create;patch;delete
 
 // Reconciler keeps the NodePodProbes.
