@@ -78,9 +78,6 @@ func (p *problems) probeName(path *field.Path, name string) {
 
 // customProbe wants a probe that needs no defaults: none are filled.
 func (p *problems) customProbe(path *field.Path, probe *corev1.Probe) {
-	if probe.GRPC != nil {
-		p.forbidden(path.Child("grpc"), "is not supported: use exec, httpGet or tcpSocket")
-	}
 	p.probe(path, probe, false)
 	if get := probe.HTTPGet; get != nil {
 		if get.Path == "" {

@@ -10,7 +10,7 @@
 //   - Results are kept by pod, container and probe, and live in the status: an agent that starts again goes on
 //     from there, and no state changes because it was away.
 //   - What the agent cannot find out changes no state: while the runtime is away commands are not run, and their
-//     results stay as they were. HTTP and TCP probes need no runtime and go on. A probe waits for its pod's IP.
+//     results stay as they were. HTTP, TCP and gRPC probes need no runtime and go on. A probe waits for its pod's IP.
 //   - No write when neither a state nor a message changed, but for one in ten minutes that brings the times up to
 //     date. At most one write a second, whatever changes.
 //   - A probe that hangs or panics costs that probe.
@@ -20,9 +20,10 @@
 // of its spec. Anything else is refused, and no worker is made. Requests go to the IP in the pod's own status: the
 // IP of an entry is not read, and a probe that names a host is refused, so an entry leads to no address but that of
 // the pod. A command runs only in a container whose kubelet labels say that it is this container of this pod. So
-// entries reach no pod of another node, no other pod under a forged name, and nothing outside of pods. Whoever may
-// write NodePodProbes can still have commands run in any pod of a node: that right is the spoke's alone, and the
-// spoke writes there what PodProbeMarkers say of pods in their own namespaces.
+// entries reach no pod of another node, no other pod under a forged name, and nothing outside of pods. They may be of
+// any namespace: the spoke writes there what PodProbeMarkers say of pods in their own, and who else may ask for probes
+// says ValidatingAdmissionPolicy flotilla-nodepodprobes (kustomize/nodeagent), which lets through who may create
+// PodProbeMarkers in all namespaces, and so could have the same probes run anyway.
 //
 // Where a probe stands (state), and what moves it:
 //

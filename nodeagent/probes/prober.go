@@ -73,6 +73,8 @@ func (h handlers) run(ctx context.Context, t *target) outcome {
 		return get(ctx, p.HTTPGet, t.view.ip, timeout)
 	case p.TCPSocket != nil:
 		return connect(ctx, p.TCPSocket.Port, t.view.ip, timeout)
+	case p.GRPC != nil:
+		return check(ctx, p.GRPC, t.view.ip, timeout)
 	default:
 		return none("the probe has no handler that this agent knows")
 	}
@@ -87,6 +89,8 @@ func (t *target) kind() string {
 		return "httpGet"
 	case p.TCPSocket != nil:
 		return "tcpSocket"
+	case p.GRPC != nil:
+		return "grpc"
 	default:
 		return "none"
 	}

@@ -18,6 +18,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"google.golang.org/grpc"
+	grpchealth "google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -186,6 +189,28 @@ var _ = Describe("probes", Label("integration"), func() {
 		Eventually(state(ctx, pod, "m#slow")).Should(BeEmpty())
 		_, metrics = b.get("/metrics")
 		Expect(metrics).To(ContainSubstring("flotilla_nodeagent_probe_workers 0"))
+	})
+
+	It("asks gRPC servers for their health", func(ctx context.Context) {
+		startAgent(dir)
+		pod := start(ctx, "probed-0", nodeName, &atomic.Bool{})
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		Expect(err).NotTo(HaveOccurred())
+		server, health := grpc.NewServer(), grpchealth.NewServer()
+		healthv1.RegisterHealthServer(server, health)
+		go func() { _ = server.Serve(listener) }()
+		DeferCleanup(server.Stop)
+		ofService := func(service string) corev1.Probe {
+			action := &corev1.GRPCAction{Port: int32(listener.Addr().(*net.TCPAddr).Port), Service: &service}
+			return corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{GRPC: action}}
+		}
+		ask(ctx, entry(pod, probe("m#server", ofService("")), probe("m#cart", ofService("shop.Cart"))))
+		Eventually(state(ctx, pod, "m#server")).Should(Equal("Succeeded SERVING"))
+		Eventually(state(ctx, pod, "m#cart")).Should(Equal("Failed NotFound: unknown service"))
+		health.SetServingStatus("shop.Cart", healthv1.HealthCheckResponse_SERVING)
+		health.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)
+		Eventually(state(ctx, pod, "m#cart")).Should(Equal("Succeeded SERVING"))
+		Eventually(state(ctx, pod, "m#server")).Should(Equal("Failed NOT_SERVING"))
 	})
 
 	It("acts on no pod but those that are here, whatever a NodePodProbe says", func(ctx context.Context) {
