@@ -42,6 +42,10 @@ func tcp(port intstr.IntOrString) corev1.Probe {
 	return corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}}
 }
 
+func grpc(port int32) corev1.Probe {
+	return corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: port, Service: new("a.B")}}}
+}
+
 func newMarker(name string, probes ...v1alpha1.PodContainerProbe) v1alpha1.PodProbeMarker {
 	m := v1alpha1.PodProbeMarker{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	m.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
@@ -115,8 +119,8 @@ func TestPlan(t *testing.T) {
 		"selector of everything": {newNode("True"), object(), []corev1.Pod{newPod("web-0")}, []v1alpha1.PodProbeMarker{altered(marker, func(m *v1alpha1.PodProbeMarker) { m.Spec.Selector = &metav1.LabelSelector{} })}, keep, nil},
 		"ports": {
 			newNode("True"), object(), []corev1.Pod{newPod("web-0")},
-			[]v1alpha1.PodProbeMarker{newMarker("m", asked("named", "main", tcp(intstr.FromString("http"))), asked("text", "main", tcp(intstr.FromString("81"))), asked("lost", "main", tcp(intstr.FromString("grpc"))))},
-			update, []v1alpha1.PodProbe{entry("web-0", ordered("m#named", tcp(intstr.FromInt32(8080))), ordered("m#text", tcp(intstr.FromInt32(81))))},
+			[]v1alpha1.PodProbeMarker{newMarker("m", asked("named", "main", tcp(intstr.FromString("http"))), asked("text", "main", tcp(intstr.FromString("81"))), asked("rpc", "main", grpc(9000)), asked("lost", "main", tcp(intstr.FromString("grpc"))))},
+			update, []v1alpha1.PodProbe{entry("web-0", ordered("m#named", tcp(intstr.FromInt32(8080))), ordered("m#text", tcp(intstr.FromInt32(81))), ordered("m#rpc", grpc(9000)))},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,5 +136,18 @@ func TestPlan(t *testing.T) {
 				t.Errorf("unresolved: %v", p.unresolved)
 			}
 		})
+	}
+}
+
+// A marker asks for probes in its own namespace alone, whatever pods elsewhere are called and labelled.
+func TestMarkersReachTheirNamespaceAlone(t *testing.T) {
+	theirs := altered(newPod("web-0"), func(p *corev1.Pod) { p.Namespace, p.UID = "other", "uid-theirs" })
+	marker := newMarker("m", asked("check", "main", exec("check")))
+	s := &snapshot{node: newNode("True"), npp: object(), pods: []corev1.Pod{theirs, newPod("web-0")}, markers: map[string][]podprobe.Marker{
+		"ns": podprobe.Markers([]v1alpha1.PodProbeMarker{marker}), "other": nil,
+	}}
+	p := makePlan(s)
+	if diff := cmp.Diff([]v1alpha1.PodProbe{entry("web-0", ordered("m#check", exec("check")))}, p.entries); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }

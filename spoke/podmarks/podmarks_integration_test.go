@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -104,6 +105,64 @@ var _ = Describe("custom probes", Label("integration"), func() {
 		Eventually(func() bool {
 			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKey{Name: "a-2"}, &v1alpha1.NodePodProbe{}))
 		}).Should(BeTrue())
+	})
+
+	It("reaches pods of the marker's namespace alone, by results of their own node alone", func(ctx context.Context) {
+		ns, theirs := newNamespace(ctx), newNamespace(ctx)
+		newNode(ctx, "e-1", nil)
+		newNode(ctx, "e-2", nil)
+		ours, victim := newPod(ctx, ns, "web-0", "e-1", "10.0.0.1"), newPod(ctx, theirs, "web-0", "e-1", "10.0.0.2")
+		elsewhere := newPod(ctx, theirs, "web-1", "e-2", "10.0.0.3")
+		newMarker(ctx, ns, "m", probe("check", "Checked", label("Succeeded", "healthy"), label("Failed", "ill")))
+		Eventually(asked(ctx, "e-1")).Should(Equal([]string{"web-0/m#check"}))
+		Expect(objectOf(ctx, "e-1").Spec.PodProbes).To(HaveExactElements(HaveField("UID", string(ours.UID))))
+		result := func(pod *corev1.Pod, state v1alpha1.ProbeState) v1alpha1.PodProbeStatus {
+			return v1alpha1.PodProbeStatus{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID), ProbeStates: []v1alpha1.ContainerProbeState{{Name: "m#check", State: state}}}
+		}
+		tell := func(list ...v1alpha1.PodProbeStatus) {
+			npp := objectOf(ctx, "e-1")
+			base := client.MergeFrom(npp.DeepCopy())
+			npp.Status.PodProbeStatuses = list
+			Expect(admin.Status().Patch(ctx, npp, base)).To(Succeed())
+		}
+
+		By("results for pods that the marker is not about")
+		begun := time.Now()
+		tell(result(ours, "Succeeded"), result(victim, "Succeeded"), result(elsewhere, "Succeeded"))
+		Eventually(marks(ctx, ours, "Checked")).Should(Equal(`healthy True ""`))
+		Consistently(func() string { return tally(writes(begun)) }, "2s", "250ms").Should(Equal("pods/status 1"))
+
+		By("an agent that tells of a pod of another node, which a marker is about")
+		newMarker(ctx, theirs, "m", probe("check", "Checked", label("Succeeded", "healthy"), label("Failed", "ill")))
+		Eventually(asked(ctx, "e-2")).Should(Equal([]string{"web-1/m#check"}))
+		report(ctx, "e-2", all("Succeeded", ""))
+		Eventually(marks(ctx, elsewhere, "Checked")).Should(Equal(`healthy True ""`))
+		wrong := result(victim, "Failed")
+		wrong.UID = string(ours.UID)
+		tell(result(ours, "Failed"), result(elsewhere, "Failed"), wrong)
+		Eventually(marks(ctx, ours, "Checked")).Should(Equal(`ill False ""`))
+		Consistently(marks(ctx, elsewhere, "Checked"), "2s", "250ms").Should(Equal(`healthy True ""`))
+		Expect(marks(ctx, victim, "Checked")()).NotTo(HavePrefix("ill"), "a result under another pod's UID")
+	})
+
+	It("tells of ports that containers do not have, and probes the rest", func(ctx context.Context) {
+		ns := newNamespace(ctx)
+		newNode(ctx, "f-1", nil)
+		newPod(ctx, ns, "web-0", "f-1", "10.0.0.1")
+		lost, rpc := probe("lost", "Lost"), probe("rpc", "Answers")
+		lost.Probe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Scheme: "HTTP", Port: intstr.FromString("metrics")}}
+		rpc.Probe.ProbeHandler = corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9000, Service: new("a.B")}}
+		newMarker(ctx, ns, "m", lost, rpc)
+		Eventually(asked(ctx, "f-1")).Should(Equal([]string{"web-0/m#rpc"}))
+		Expect(objectOf(ctx, "f-1").Spec.PodProbes[0].Probes[0].Probe.GRPC).To(Equal(rpc.Probe.GRPC))
+		Eventually(func() []eventsv1.Event {
+			var list eventsv1.EventList
+			Expect(admin.List(ctx, &list, client.InNamespace(ns))).To(Succeed())
+			return list.Items
+		}).Should(ContainElement(And(
+			HaveField("Regarding.Kind", "PodProbeMarker"), HaveField("Regarding.Name", "m"), HaveField("Type", "Warning"),
+			HaveField("Reason", "ProbePortUnknown"), HaveField("Note", `Probe lost is not run in pod web-0: its container has no port named "metrics"`),
+		)))
 	})
 
 	It("survives results whose names say nothing", func(ctx context.Context) {
