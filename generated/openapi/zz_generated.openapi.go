@@ -3519,7 +3519,7 @@ func schema_flotilla_apis_apps_v1alpha1_PodContainerProbe(ref common.ReferenceCa
 					},
 					"probe": {
 						SchemaProps: spec.SchemaProps{
-							Description: "probe is run by the node's agent: exec, httpGet or tcpSocket. Seconds and thresholds are as for the kubelet's probes; nothing is filled in here, so httpGet needs its path and scheme.",
+							Description: "probe is run by the node's agent: exec, httpGet, tcpSocket or grpc. Seconds and thresholds are as for the kubelet's probes; nothing is filled in here, so httpGet needs its path and scheme.",
 							Default:     map[string]interface{}{},
 							Ref:         ref("k8s.io/api/core/v1.Probe"),
 						},

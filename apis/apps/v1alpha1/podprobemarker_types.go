@@ -27,7 +27,7 @@ type PodContainerProbe struct {
 	Name string `json:"name"`
 	// containerName is the container to probe.
 	ContainerName string `json:"containerName"`
-	// probe is run by the node's agent: exec, httpGet or tcpSocket. Seconds and thresholds are as for the
+	// probe is run by the node's agent: exec, httpGet, tcpSocket or grpc. Seconds and thresholds are as for the
 	// kubelet's probes; nothing is filled in here, so httpGet needs its path and scheme.
 	Probe corev1.Probe `json:"probe"`
 	// markerPolicy says which labels and annotations the pod has in which state. Each state once.
