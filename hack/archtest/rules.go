@@ -44,6 +44,7 @@ var places = []place{
 	{"spoke/sidecar", Engines},
 	{"spoke/workload", Engines},
 	{"spoke/prepull", Engines},
+	{"spoke/pullsecrets", Engines},
 	{"spoke/budget/**", Engines},
 	{"spoke/podadmission", Engines},
 	{"spoke/podprobe", Engines},

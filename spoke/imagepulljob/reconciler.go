@@ -12,25 +12,25 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/imageref"
 	"github.com/flotilla-sh/flotilla/internal/conditions"
 	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/steps"
+	"github.com/flotilla-sh/flotilla/spoke/pullsecrets"
 )
 
 const (
@@ -39,8 +39,8 @@ const (
 	passTimeout    = 2 * time.Minute
 	// statusGap lies between two writes of one job's status.
 	statusGap = time.Second
-	// retry is when a missing pull secret is looked for again, should its event not come.
-	retry = time.Minute
+	// asksAtOnce is how many NodeImages of one job are written at a time.
+	asksAtOnce = 8
 )
 
 // Options are the flags this controller reads.
@@ -49,8 +49,8 @@ type Options struct {
 	DefaultTTL int32
 	// Namespace is where pull secrets are copied to.
 	Namespace string
-	// Copies is a cache of the Secrets in that namespace, Sources one of the metadata of all Secrets.
-	Copies, Sources cache.Cache
+	// Copies are the Secrets in that namespace.
+	Copies *pullsecrets.Copies
 	// Clock is the time; nil means the real one.
 	Clock clock.PassiveClock
 }
@@ -60,8 +60,9 @@ type Options struct {
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=imagepulljobs/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=nodeimages,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",namespace=kruise-daemon-config,roleName=flotilla-spoke-pull-secrets,resources=secrets,verbs=create;patch;delete
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",namespace=kruise-daemon-config,roleName=flotilla-spoke-pull-secrets,resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 
 // Reconciler runs ImagePullJobs.
@@ -81,15 +82,12 @@ type Reconciler struct {
 func Add(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), o)
 	r.events = events.New(mgr.GetEventRecorder(controllerName))
-	meta := &metav1.PartialObjectMetadata{}
-	meta.SetGroupVersionKind(secretKind)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(controllerName).
 		For(&v1beta1.ImagePullJob{}).
 		Watches(&v1beta1.NodeImage{}, r.jobsOfNode()).
 		Watches(&corev1.Pod{}, r.jobsOfPod(), builder.WithPredicates(podMoved())).
-		WatchesRawSource(source.Kind(o.Copies, client.Object(&corev1.Secret{}), jobsOfCopy())).
-		WatchesRawSource(source.Kind(o.Sources, client.Object(meta), r.jobsOfSource())).
+		WatchesRawSource(o.Copies.Source(jobsOfCopy())).
 		WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
 }
@@ -100,7 +98,7 @@ func newReconciler(c client.Client, live client.Reader, o Options) *Reconciler {
 	}
 	return &Reconciler{
 		Options: o, client: c, live: live, wrote: map[types.UID]time.Time{},
-		copier: &copier{client: c, live: live, copies: o.Copies, sources: o.Sources, namespace: o.Namespace, seen: map[client.ObjectKey]*corev1.Secret{}},
+		copier: &copier{client: c, live: live, copies: o.Copies, namespace: o.Namespace, read: map[sourceKey]finding{}},
 	}
 }
 
@@ -121,14 +119,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	if err != nil { // only where admission was off
 		return r.writeStatus(ctx, job, Plan{Status: withMessage(job, "image "+job.Spec.Image+" "+err.Error())})
 	}
-	snapshot, missing, err := r.gather(ctx, job, image, now)
+	snapshot, keys, err := r.gather(ctx, job, image, now)
 	if err != nil {
 		return quiet(err)
 	}
 	plan := MakePlan(snapshot)
-	if len(missing) > 0 {
-		r.tellMissing(job, missing, &plan)
-	}
+	plan.Wait = steps.Sooner(plan.Wait, keys.wait)
+	r.tellMissing(job, keys.missing)
 	err = r.carry(ctx, snapshot, plan)
 	result, statusErr := r.writeStatus(ctx, job, plan)
 	if err := errors.Join(err, statusErr); err != nil {
@@ -137,41 +134,56 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	return result, nil
 }
 
-func (r *Reconciler) gather(ctx context.Context, job *v1beta1.ImagePullJob, image imageref.Reference, now time.Time) (Snapshot, []string, error) {
-	secrets, missing, err := r.copier.sync(ctx, job)
+func (r *Reconciler) gather(ctx context.Context, job *v1beta1.ImagePullJob, image imageref.Reference, now time.Time) (Snapshot, pullWith, error) {
+	keys, err := r.copier.sync(ctx, job, now)
 	if err != nil {
 		r.events.Publish(events.Warning(job, "FailedCopyPullSecret", "CopyPullSecret", conditions.Cut(err.Error(), 1000)))
-		return Snapshot{}, nil, err
+		return Snapshot{}, keys, err
 	}
 	nodes, err := r.nodes(ctx, job)
-	return Snapshot{Job: job, Image: image, Nodes: nodes, Secrets: secrets, Now: now}, missing, err
+	return Snapshot{Job: job, Image: image, Nodes: nodes, Secrets: keys.refs, Now: now}, keys, err
 }
 
-func (r *Reconciler) tellMissing(job *v1beta1.ImagePullJob, missing []string, plan *Plan) {
+func (r *Reconciler) tellMissing(job *v1beta1.ImagePullJob, missing []string) {
+	if len(missing) == 0 {
+		return
+	}
 	note := "pull secrets " + strings.Join(missing, ", ") + " are not there: nodes pull without them"
 	r.events.Publish(events.Warning(job, "PullSecretNotFound", "CopyPullSecret", note))
-	if plan.Wait == 0 || plan.Wait > retry {
-		plan.Wait = retry
-	}
 }
 
-// carry asks nodes, and brings the bounds of those that pull up to date.
+// carry asks nodes, and brings the bounds of those that pull up to date. Some are written at a time: a job whose nodes
+// are asked one after the other has too few of them pull.
 func (r *Reconciler) carry(ctx context.Context, s Snapshot, plan Plan) error {
-	var errs []error
-	for _, node := range plan.Ask {
-		errs = append(errs, r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
+	errs := each(plan.Ask, func(node *v1beta1.NodeImage) error {
+		return r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
 			return Ask(node, s, Terms{Others: others, DefaultTTL: r.DefaultTTL, Spread: rand.Float64()}) //nolint:gosec // spreads load
-		}))
-	}
+		})
+	})
 	if plan.Status.CompletionTime != nil {
 		return errors.Join(errs...)
 	}
-	for _, node := range plan.Pulling {
-		errs = append(errs, r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
+	errs = append(errs, each(plan.Pulling, func(node *v1beta1.NodeImage) error {
+		return r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
 			return Adjust(node, s, others)
-		}))
-	}
+		})
+	})...)
 	return errors.Join(errs...)
+}
+
+// each does something for all nodes, asksAtOnce of them at a time. It returns what failed.
+func each(nodes []*v1beta1.NodeImage, do func(*v1beta1.NodeImage) error) []error {
+	errs := make([]error, len(nodes))
+	var group errgroup.Group
+	group.SetLimit(asksAtOnce)
+	for i, node := range nodes {
+		group.Go(func() error {
+			errs[i] = do(node)
+			return nil
+		})
+	}
+	_ = group.Wait() // each error is in errs
+	return errs
 }
 
 // change patches a NodeImage if do changes it. Who else wrote it meanwhile is taken in.

@@ -7,119 +7,168 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/steps"
+	"github.com/flotilla-sh/flotilla/spoke/pullsecrets"
 )
 
-// copier keeps the copies of pull secrets.
-type copier struct {
-	client client.Client
-	// live reads past caches, copies reads the cache of the namespace, sources the metadata of all Secrets.
-	live, copies, sources client.Reader
-	namespace             string
+// recheck is how long what was found of a source holds: copies follow it within that time.
+const recheck = 30 * time.Second
 
-	mu sync.Mutex
-	// seen holds sources by their keys, so that one that did not change is read once.
-	seen map[client.ObjectKey]*corev1.Secret
+// unwatched keeps the client from waiting until its cache shows what it wrote: for that it would watch the Secrets of all
+// namespaces, and hold them.
+const unwatched = client.DisableReadYourWritesConsistency
+
+// copies shows the Secrets of the namespace that node agents read.
+type copies interface {
+	List(ctx context.Context) ([]*corev1.Secret, error)
 }
 
-// sync makes the copies that a job needs and returns where they are, and the names of Secrets that are not there.
-func (c *copier) sync(ctx context.Context, job *v1beta1.ImagePullJob) (refs []v1beta1.ReferenceObject, missing []string, err error) {
+// copier keeps the copies of pull secrets. Of sources it keeps nothing but when they were read last, and it asks for
+// each by its name: nothing in the spoke has to list Secrets of other namespaces.
+type copier struct {
+	client client.Client
+	// live reads past caches.
+	live      client.Reader
+	copies    copies
+	namespace string
+
+	mu   sync.Mutex
+	read map[sourceKey]finding
+}
+
+type sourceKey struct {
+	job  types.UID
+	name string
+}
+
+// finding is what there is to know of a source until some time: which copy has its content, in which version, or that
+// it is missing.
+type finding struct {
+	until         time.Time
+	copy, version string
+	missing       bool
+}
+
+// pullWith is what the nodes of a job pull with.
+type pullWith struct {
+	refs []v1beta1.ReferenceObject
+	// missing are Secrets that are not there.
+	missing []string
+	// wait is when to look at the sources again; 0: not.
+	wait time.Duration
+}
+
+// sync makes the copies that a job needs.
+func (c *copier) sync(ctx context.Context, job *v1beta1.ImagePullJob, now time.Time) (out pullWith, err error) {
 	if job.Namespace == c.namespace {
 		for _, name := range job.Spec.PullSecrets {
-			refs = append(refs, v1beta1.ReferenceObject{Namespace: c.namespace, Name: name})
+			out.refs = append(out.refs, v1beta1.ReferenceObject{Namespace: c.namespace, Name: name})
 		}
-		return refs, nil, nil
+		return out, nil
+	}
+	if len(job.Spec.PullSecrets) == 0 {
+		return out, nil
+	}
+	there, err := c.copies.List(ctx)
+	if err != nil {
+		return out, err
 	}
 	var errs []error
 	for _, name := range job.Spec.PullSecrets {
-		source, err := c.source(ctx, client.ObjectKey{Namespace: job.Namespace, Name: name})
-		if apierrors.IsNotFound(err) {
-			missing = append(missing, name)
-			continue
-		}
-		copied := ""
-		if err == nil {
-			copied, err = c.ensure(ctx, source, client.ObjectKeyFromObject(job).String())
-		}
+		found, err := c.follow(ctx, job, name, there, now)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("pull secret %s: %w", name, err))
 			continue
 		}
-		refs = append(refs, v1beta1.ReferenceObject{Namespace: c.namespace, Name: copied, Mode: v1beta1.PullSecretModeBatch})
+		out.wait = steps.Sooner(out.wait, found.until.Sub(now))
+		if found.missing {
+			out.missing = append(out.missing, name)
+			continue
+		}
+		out.refs = append(out.refs, v1beta1.ReferenceObject{Namespace: c.namespace, Name: found.copy, Mode: v1beta1.PullSecretModeBatch})
 	}
-	return refs, missing, errors.Join(errs...)
+	return out, errors.Join(errs...)
 }
 
-// source reads a Secret, past the cache only when it changed.
-func (c *copier) source(ctx context.Context, key client.ObjectKey) (*corev1.Secret, error) {
-	meta := &metav1.PartialObjectMetadata{}
-	meta.SetGroupVersionKind(secretKind)
-	if err := c.sources.Get(ctx, key, meta); client.IgnoreNotFound(err) != nil {
-		return nil, err
-	}
+// follow brings the copy of one Secret up to date, if it is time or if somebody else changed it.
+func (c *copier) follow(ctx context.Context, job *v1beta1.ImagePullJob, name string, there []*corev1.Secret, now time.Time) (finding, error) {
+	key := sourceKey{job.UID, name}
 	c.mu.Lock()
-	seen := c.seen[key]
+	found := c.read[key]
 	c.mu.Unlock()
-	if seen != nil && seen.ResourceVersion == meta.ResourceVersion {
-		return seen, nil
+	if now.Before(found.until) && (found.missing || shows(there, found)) {
+		return found, nil
 	}
-	secret := &corev1.Secret{}
-	err := c.live.Get(ctx, key, secret)
+	source := &corev1.Secret{}
+	err := c.live.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: name}, source)
+	if client.IgnoreNotFound(err) != nil {
+		return found, err
+	}
+	if apierrors.IsNotFound(err) {
+		// Who makes a job and its Secret together makes it soon: the wait grows with the age of the job.
+		age := now.Sub(job.CreationTimestamp.Time)
+		found = finding{missing: true, until: now.Add(min(max(age, time.Second), recheck))}
+	} else {
+		made, err := c.ensure(ctx, source, client.ObjectKeyFromObject(job).String(), there)
+		if err != nil {
+			return found, err
+		}
+		found = finding{copy: made.Name, version: made.ResourceVersion, until: now.Add(recheck)}
+	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if delete(c.seen, key); err == nil {
-		c.seen[key] = secret
-	}
-	return secret, err
+	c.read[key] = found
+	c.mu.Unlock()
+	return found, nil
 }
 
-var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+// shows tells whether the copy is as it was found.
+func shows(there []*corev1.Secret, found finding) bool {
+	return slices.ContainsFunc(there, func(s *corev1.Secret) bool { return s.Name == found.copy && s.ResourceVersion == found.version })
+}
 
-// ensure makes or refreshes the copy of a Secret and returns its name.
-func (c *copier) ensure(ctx context.Context, source *corev1.Secret, job string) (string, error) {
-	var list corev1.SecretList
-	if err := c.copies.List(ctx, &list, client.InNamespace(c.namespace)); err != nil {
-		return "", err
-	}
+// ensure makes or refreshes the copy of a Secret and returns it.
+func (c *copier) ensure(ctx context.Context, source *corev1.Secret, job string, copies []*corev1.Secret) (*corev1.Secret, error) {
 	key := client.ObjectKeyFromObject(source)
-	found := findCopy(pointers(list.Items), key, job)
+	found := findCopy(copies, key, job)
 	for _, salt := range []string{"", "1", "2", "3"} {
 		if found != nil {
-			return found.Name, c.refresh(ctx, found, source, job)
+			return c.refresh(ctx, found, source, job)
 		}
 		made := copyOf(source, c.namespace, copyName(key, salt), []string{job})
-		err := c.client.Create(ctx, made, fieldOwner)
+		err := c.client.Create(ctx, made, fieldOwner, unwatched)
 		if !apierrors.IsAlreadyExists(err) {
-			return made.Name, err
+			return made, err
 		}
 		there := &corev1.Secret{}
 		if err := c.live.Get(ctx, client.ObjectKeyFromObject(made), there); err != nil {
-			return "", err
+			return nil, err
 		}
 		found = findCopy([]*corev1.Secret{there}, key, job)
 	}
-	return "", errors.New("all names for its copy are taken")
+	return nil, errors.New("all names for its copy are taken")
 }
 
-func (c *copier) refresh(ctx context.Context, found, source *corev1.Secret, job string) error {
+func (c *copier) refresh(ctx context.Context, found, source *corev1.Secret, job string) (*corev1.Secret, error) {
 	if found.Type != source.Type { // it cannot be changed
-		err := c.client.Delete(ctx, found, client.Preconditions{UID: &found.UID})
-		return errors.Join(client.IgnoreNotFound(err), fmt.Errorf("its type changed to %s: it is copied anew", source.Type))
+		err := c.client.Delete(ctx, found, client.Preconditions{UID: &found.UID}, unwatched)
+		return nil, errors.Join(client.IgnoreNotFound(err), fmt.Errorf("its type changed to %s: it is copied anew", source.Type))
 	}
 	changed, differs := refreshed(found, source, job)
 	if !differs {
-		return nil
+		return found, nil
 	}
-	return c.patch(ctx, found, changed)
+	return changed, c.patch(ctx, found, changed)
 }
 
 // release takes the job out of the copies; one that no job needs any more is deleted. It reads past the cache: what
@@ -128,20 +177,25 @@ func (c *copier) release(ctx context.Context, job *v1beta1.ImagePullJob) error {
 	if len(job.Spec.PullSecrets) == 0 || job.Namespace == c.namespace {
 		return nil
 	}
+	c.forget(job)
 	var list corev1.SecretList
-	if err := c.live.List(ctx, &list, client.InNamespace(c.namespace)); err != nil {
+	err := c.live.List(ctx, &list, client.InNamespace(c.namespace))
+	if apierrors.IsForbidden(err) && apierrors.IsNotFound(c.live.Get(ctx, client.ObjectKey{Name: c.namespace}, &corev1.Namespace{})) {
+		return nil // our role went with the namespace, and so did the copies
+	}
+	if err != nil {
 		return fmt.Errorf("list copied pull secrets: %w", err)
 	}
 	var errs []error
 	key := client.ObjectKeyFromObject(job).String()
-	for _, found := range pointers(list.Items) {
+	for _, found := range pullsecrets.Pointers(&list) {
 		left := references(found)
 		i := slices.Index(left, key)
 		if i < 0 || !isCopy(found) {
 			continue
 		}
 		if left = slices.Delete(left, i, i+1); len(left) == 0 {
-			err := c.client.Delete(ctx, found, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
+			err := c.client.Delete(ctx, found, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}, unwatched)
 			errs = append(errs, client.IgnoreNotFound(err))
 			continue
 		}
@@ -149,26 +203,15 @@ func (c *copier) release(ctx context.Context, job *v1beta1.ImagePullJob) error {
 		setReferences(changed, left)
 		errs = append(errs, c.patch(ctx, found, changed))
 	}
-	c.forget(job)
 	return errors.Join(errs...)
 }
 
 func (c *copier) forget(job *v1beta1.ImagePullJob) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, name := range job.Spec.PullSecrets { // others that use it read it once more
-		delete(c.seen, client.ObjectKey{Namespace: job.Namespace, Name: name})
-	}
+	maps.DeleteFunc(c.read, func(key sourceKey, _ finding) bool { return key.job == job.UID })
 }
 
 func (c *copier) patch(ctx context.Context, old, changed *corev1.Secret) error {
-	return c.client.Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}), fieldOwner)
-}
-
-func pointers(list []corev1.Secret) []*corev1.Secret {
-	out := make([]*corev1.Secret, 0, len(list))
-	for i := range list {
-		out = append(out, &list[i])
-	}
-	return out
+	return c.client.Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}), fieldOwner, unwatched)
 }

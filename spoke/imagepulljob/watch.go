@@ -201,16 +201,3 @@ func jobsOfCopy() handler.EventHandler {
 		return out
 	})
 }
-
-// jobsOfSource wakes the jobs that pull with a Secret.
-func (r *Reconciler) jobsOfSource() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, secret client.Object) []reconcile.Request {
-		var out []reconcile.Request
-		for _, job := range r.activeJobs(ctx, client.InNamespace(secret.GetNamespace())) {
-			if slices.Contains(job.Spec.PullSecrets, secret.GetName()) {
-				out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)})
-			}
-		}
-		return out
-	})
-}

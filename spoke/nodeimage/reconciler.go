@@ -6,6 +6,7 @@ package nodeimage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,15 +20,14 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/steps"
+	"github.com/flotilla-sh/flotilla/spoke/pullsecrets"
 )
 
 const (
@@ -43,7 +43,7 @@ type Options struct {
 	// CreationDelay is how long a node must have been ready.
 	CreationDelay time.Duration
 	// Secrets are those of the namespace that node agents read.
-	Secrets cache.Cache
+	Secrets *pullsecrets.Copies
 	// Namespace is that namespace.
 	Namespace string
 	// Clock is the time; nil means the real one.
@@ -73,7 +73,7 @@ func Add(mgr ctrl.Manager, o Options) error {
 		For(&appsv1beta1.NodeImage{}).
 		Watches(&corev1.Node{}, sameName(), builder.WithPredicates(nodeChanged())).
 		Watches(&appsv1beta1.ImagePullJob{}, r.nodesOfJob(), builder.WithPredicates(gone())).
-		WatchesRawSource(source.Kind(o.Secrets, client.Object(&corev1.Secret{}), r.nodesOfSecret(), gone())).
+		WatchesRawSource(o.Secrets.Source(r.nodesOfSecret(), gone())).
 		WithOptions(controller.Options{ReconciliationTimeout: passTimeout}).
 		Complete(r)
 }
@@ -149,27 +149,32 @@ func atLeast(wait time.Duration) time.Duration {
 // known answers from the caches; failed is the first question that could not be answered: what is unknown stays.
 func (r *Reconciler) known(ctx context.Context) (known Known, failed func() error) {
 	var first error
-	exists := func(reader client.Reader, key client.ObjectKey, obj client.Object) bool {
-		err := reader.Get(ctx, key, obj)
-		if client.IgnoreNotFound(err) != nil {
+	there := func(key client.ObjectKey, err error) bool {
+		if client.IgnoreNotFound(err) != nil && !errors.Is(err, pullsecrets.ErrUnreadable) {
 			first = cmp.Or(first, fmt.Errorf("read %s: %w", key, err))
 		}
 		return !apierrors.IsNotFound(err)
 	}
+	find := func(o corev1.ObjectReference) (*appsv1beta1.ImagePullJob, bool) {
+		job, key := &appsv1beta1.ImagePullJob{}, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}
+		return job, there(key, r.client.Get(ctx, key, job))
+	}
 	return Known{
 		Owner: func(o corev1.ObjectReference) bool {
-			job := &appsv1beta1.ImagePullJob{}
-			found := exists(r.client, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, job)
+			job, found := find(o)
 			return found && (job.UID == "" || job.UID == o.UID)
 		},
 		Waits: func(o corev1.ObjectReference) bool {
-			job := &appsv1beta1.ImagePullJob{}
-			found := exists(r.client, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, job)
+			job, found := find(o)
 			never := job.Spec.CompletionPolicy.Type == appsv1beta1.CompletionPolicyNever
 			return found && job.UID == o.UID && job.DeletionTimestamp == nil && job.Status.CompletionTime == nil && !never
 		},
 		Secret: func(ref appsv1beta1.ReferenceObject) bool {
-			return ref.Namespace != r.Namespace || exists(r.Secrets, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &corev1.Secret{})
+			if ref.Namespace != r.Namespace {
+				return true
+			}
+			_, err := r.Secrets.Get(ctx, ref.Name)
+			return there(client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, err)
 		},
 	}, func() error { return first }
 }

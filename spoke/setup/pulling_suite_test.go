@@ -57,13 +57,12 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	for _, name := range []string{appsv1beta1.KruiseDaemonConfigNamespace} {
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
 	}
+	grantSpoke(ctx, appsv1beta1.KruiseDaemonConfigNamespace)
 })
 
 // startPulling runs the controllers in a manager of their own until the spec ends or stop is called.
 func startPulling(o Options) (stop func()) {
-	cfg := server.ConfigFor(pullAgent)
-	cfg.QPS = -1
-	mgr, err := ctrl.NewManager(cfg, manager.Options{
+	mgr, err := ctrl.NewManager(asSpoke(), manager.Options{
 		Scheme:     Scheme(),
 		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Client:     client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
