@@ -23,8 +23,12 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/stop"
 )
 
-// restartWorkers is how many pods have containers ended at once; each takes up to the pod's grace period.
-const restartWorkers = 10
+const (
+	// restartWorkers is how many pods are looked at at once. No worker waits for a container to end.
+	restartWorkers = 10
+	// restartCheck is when to look again, at the soonest, at a pod of which a container was told to end.
+	restartCheck = time.Second
+)
 
 // Restarter ends the containers whose environment an in-place update has changed.
 type Restarter struct {
@@ -35,15 +39,17 @@ type Restarter struct {
 	Stopper *stop.Stopper
 	Now     func() time.Time
 
-	memory memory
+	memory     memory
+	background stop.Background
 }
 
-// SetupWithManager registers the controller.
-func (r *Restarter) SetupWithManager(mgr ctrl.Manager) error {
+// SetupWithManager registers the controller. Stops that are under way are given up with ctx.
+func (r *Restarter) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("containermeta-restart").
 		Watches(&corev1.Pod{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(r.due())).
 		WatchesRawSource(runtimeUps(r.Runtime, r.Client, wantsRestart)).
+		WatchesRawSource(r.background.Source(ctx)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: restartWorkers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRestartPause, maxRestartPause),
@@ -51,10 +57,14 @@ func (r *Restarter) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Reconcile ends the instances of one pod that must start anew, one after the other.
+// Reconcile begins to end the instances of one pod that must start anew, one after the other.
 func (r *Restarter) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	stage, err := r.background.Look(req.NamespacedName)
+	if stage == stop.UnderWay || err != nil { // its end brings the next look
+		return reconcile.Result{}, err
+	}
 	var pod corev1.Pod
-	err := r.Client.Get(ctx, req.NamespacedName, &pod)
+	err = r.Client.Get(ctx, req.NamespacedName, &pod)
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err
 	}
@@ -63,22 +73,38 @@ func (r *Restarter) Reconcile(ctx context.Context, req reconcile.Request) (recon
 		r.memory.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	if left := r.soonest(&pod, plan.Restarts); left > 0 {
-		return reconcile.Result{RequeueAfter: left}, nil
-	}
 	if len(plan.Restarts) == 0 {
 		return reconcile.Result{}, nil // the next event tells
 	}
+	left := r.soonest(&pod, plan.Restarts)
+	if stage == stop.Over { // the kubelet takes a while to tell that an instance has ended
+		left = max(left, restartCheck)
+	}
+	if left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	return r.begin(ctx, &pod)
+}
+
+// begin ends the instances of a pod after a last look at it, past the cache.
+func (r *Restarter) begin(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	runtime, err := r.Runtime.Current()
 	if err != nil {
 		log.FromContext(ctx).V(1).Info("Restart waits for the container runtime", "reason", err.Error())
 		return reconcile.Result{}, nil // every pod is looked at again when the runtime is up
 	}
-	if err := r.Live.Get(ctx, req.NamespacedName, &pod); err != nil {
+	key := client.ObjectKeyFromObject(pod)
+	if err := r.Live.Get(ctx, key, pod); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	err = r.restart(ctx, runtime, &pod)
-	return reconcile.Result{RequeueAfter: r.soonest(&pod, MakeRestartPlan(&pod).Restarts)}, err
+	list := MakeRestartPlan(pod).Restarts
+	if left := r.soonest(pod, list); len(list) == 0 || left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	r.background.Begin(key, func(process context.Context) error {
+		return r.restart(log.IntoContext(process, log.FromContext(ctx)), runtime, pod)
+	})
+	return reconcile.Result{}, nil
 }
 
 // soonest is how long it is until the first of the restarts may be made, 0 when one may or there is none.

@@ -12,17 +12,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
@@ -56,22 +53,15 @@ type Reconciler struct {
 	Node string
 	Now  func() time.Time
 
-	under underway
+	background stop.Background
 }
 
 // SetupWithManager registers the controller. Its queue holds pods. Stops that are under way are given up with ctx.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	ended := make(chan event.GenericEvent)
-	r.under.process, r.under.ended = ctx, func(pod types.NamespacedName) {
-		select {
-		case ended <- event.GenericEvent{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}}:
-		case <-ctx.Done():
-		}
-	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("restart").
 		Watches(&Request{}, handler.EnqueueRequestsFromMapFunc(podOf)).
-		WatchesRawSource(source.Channel(ended, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(r.background.Source(ctx)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			CacheSyncTimeout:        math.MaxInt64, // a cluster without the kind costs the restarts, not the agent
@@ -91,7 +81,7 @@ func podOf(_ context.Context, obj client.Object) []reconcile.Request {
 
 // Reconcile takes the requests of one pod a step further.
 func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
-	busy, err := r.under.look(key.NamespacedName)
+	stage, err := r.background.Look(key.NamespacedName)
 	if err != nil {
 		return quietly(ctx, reconcile.Result{}, err)
 	}
@@ -106,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reco
 		}
 		return reconcile.Result{}, err
 	}
-	return r.turn(ctx, list, &pod, busy)
+	return r.turn(ctx, list, &pod, stage == stop.UnderWay)
 }
 
 // turn picks the request whose turn it is, tells the others that they wait, and goes on with it; while the pod is busy

@@ -49,10 +49,12 @@ type world struct {
 	calm  bool
 	// slow makes each stop take long.
 	slow bool
-	// running is nil while the agent is killed. With long, a stop of it waits for release, or for the agent to be killed.
+	// running is nil while the agent is killed. With long, a stop of it waits for release, or for the agent to be killed;
+	// begun counts them.
 	running *Reconciler
 	kill    context.CancelFunc
 	long    bool
+	begun   int
 	blocked chan struct{}
 	release chan struct{}
 	over    chan struct{}
@@ -194,8 +196,9 @@ func (w *world) agent() {
 		w.begin()
 	}
 	pod := types.NamespacedName{Namespace: "ns", Name: "p"}
+	begun := w.begun
 	_, err := w.running.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: pod})
-	if w.running.under.pods[pod] != nil && !w.long {
+	if w.begun > begun {
 		select {
 		case <-w.blocked:
 			w.long = true
@@ -221,8 +224,13 @@ func (w *world) begin() {
 		},
 		Stopper: &stop.Stopper{Events: silent{}, Now: func() time.Time { return w.now }},
 	}
-	w.running.under.process, w.kill = context.WithCancel(w.t.Context())
-	w.running.under.ended = func(types.NamespacedName) { w.over <- struct{}{} }
+	ctx, kill := context.WithCancel(w.t.Context())
+	w.kill = kill
+	w.running.background.Start = func(run func(context.Context)) {
+		w.begun++
+		go run(ctx)
+	}
+	w.running.background.Ended = func(types.NamespacedName) { w.over <- struct{}{} }
 }
 
 // endOfStop lets a stop that takes long come to its end.

@@ -77,7 +77,7 @@ func addContainerMeta(ctx context.Context, a agent) error {
 	return (&containermeta.Restarter{
 		Client: a.mgr.GetClient(), Live: a.mgr.GetAPIReader(), Runtime: a.runtime,
 		Stopper: &stop.Stopper{Events: a.events, Now: time.Now}, Now: time.Now,
-	}).SetupWithManager(a.mgr)
+	}).SetupWithManager(ctx, a.mgr)
 }
 
 // addImages pulls what this node's NodeImage asks for. The plugins are read before anything is pulled.

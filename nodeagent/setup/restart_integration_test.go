@@ -66,6 +66,10 @@ var _ = Describe("restart for changed metadata", Label("integration"), func() {
 		Expect(cluster.Patch(ctx, pod, base)).To(Succeed())
 	}
 
+	fromLabel := corev1.EnvVar{
+		Name: "VERSION", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['version']"}},
+	}
+
 	BeforeEach(func(ctx context.Context) {
 		var err error
 		dir, err = os.MkdirTemp("", "run")
@@ -75,9 +79,7 @@ var _ = Describe("restart for changed metadata", Label("integration"), func() {
 		runtime = crifake.New("containerd")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "restart-"}}
 		Expect(cluster.Create(ctx, namespace)).To(Succeed())
-		pod = newPod(ctx, namespace.Name, namespace.Name, nodeName, container("main", corev1.EnvVar{
-			Name: "VERSION", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['version']"}},
-		}))
+		pod = newPod(ctx, namespace.Name, namespace.Name, nodeName, container("main", fromLabel))
 		DeferCleanup(func(ctx context.Context) { // no namespace controller here
 			Expect(cluster.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(pod.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
 		})
@@ -122,6 +124,26 @@ var _ = Describe("restart for changed metadata", Label("integration"), func() {
 		Consistently(runtime.Stops, "8s", "200ms").Should(HaveLen(2))
 		_, metrics := a.get("/metrics")
 		Expect(metrics).To(ContainSubstring(`flotilla_nodeagent_containermeta_restarts_total{outcome="Stopped"} 2`))
+	})
+
+	It("keeps nobody else waiting, however long containers take to end", func(ctx context.Context) {
+		serve()
+		ready(startAgent(dir))
+		const many = 11 // more than are looked at at once
+		for i := range many {
+			pod = newPod(ctx, pod.Namespace, fmt.Sprintf("slow-%d", i), nodeName, container("main", fromLabel))
+			reported(ctx, func(ctx context.Context) { <-ctx.Done() })
+			update(ctx)
+		}
+		Eventually(runtime.Stops).Should(HaveLen(many))
+		pod = newPod(ctx, pod.Namespace, "quick", nodeName, container("main", fromLabel))
+		id := reported(ctx, nil)
+		update(ctx)
+		Eventually(runtime.Stops).Should(ContainElement(HaveField("ID", id)))
+		again := start("v2", 1, nil)
+		setStatuses(ctx, pod, running("main", again, 1, time.Now()))
+		Eventually(reportOf(ctx, pod)).Should(ContainSubstring(again))
+		Consistently(runtime.Stops, "4s", "200ms").Should(HaveLen(many + 1))
 	})
 
 	It("stops no second instance when it is killed in the middle, and waits for a runtime that is away", func(ctx context.Context) {

@@ -62,9 +62,22 @@ func (e *told) Publish(list ...events.Event) {
 }
 
 // clock goes on by what hooks are said to take.
-type clock struct{ now time.Time }
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
 
-func (c *clock) Now() time.Time { return c.now }
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) goOn(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
+}
 
 func podWith(hook *corev1.LifecycleHandler) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u"}}
@@ -107,7 +120,7 @@ func TestStop(t *testing.T) {
 			at, ran, log := &clock{}, false, &told{}
 			id := runtime.Run(crifake.Container{PodNamespace: "ns", PodName: "p", PodUID: "u", Name: "main", Exec: func(ctx context.Context, cmd []string) (crifake.Answer, error) {
 				ran = true
-				at.now = at.now.Add(tc.took)
+				at.goOn(tc.took)
 				if cmd[0] == "for ever" {
 					<-ctx.Done()
 				}

@@ -1,0 +1,93 @@
+// Copyright The Flotilla Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stop
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Background carries out stops beside the workers of a controller whose queue holds pods: an instance may take hours to
+// end. There is one stop for a pod at most, so that there are no more than the node has pods. Its end wakes the pod.
+// It is safe for use by many goroutines.
+type Background struct {
+	// Start runs something beside its caller, with the context of the process; Ended is told the pod of each stop at its
+	// end. Source fills both in.
+	Start func(run func(context.Context))
+	Ended func(pod types.NamespacedName)
+
+	mu   sync.Mutex
+	pods map[types.NamespacedName]*work
+}
+
+type work struct {
+	stage Stage
+	err   error
+}
+
+// Stage is how far what was begun for a pod is.
+type Stage int
+
+// The stages.
+const (
+	// Idle: nothing was begun, or its end is known.
+	Idle Stage = iota
+	// UnderWay: it goes on.
+	UnderWay
+	// Over: it has come to its end.
+	Over
+)
+
+// Source wakes pods whose stop has come to its end. Stops that are under way are given up with ctx.
+func (b *Background) Source(ctx context.Context) source.Source {
+	ended := make(chan event.GenericEvent)
+	b.Start = func(run func(context.Context)) { go run(ctx) }
+	b.Ended = func(pod types.NamespacedName) {
+		select {
+		case ended <- event.GenericEvent{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}}:
+		case <-ctx.Done():
+		}
+	}
+	return source.Channel(ended, &handler.EnqueueRequestForObject{})
+}
+
+// Look tells how far a pod is. That it is over it tells once, with the error.
+func (b *Background) Look(pod types.NamespacedName) (Stage, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.pods[pod]
+	if w == nil {
+		return Idle, nil
+	}
+	if w.stage == Over {
+		delete(b.pods, pod)
+	}
+	return w.stage, w.err
+}
+
+// Begin carries something out for a pod that has nothing under way. Passes of one pod follow one another, so that nothing
+// comes between a look and this.
+func (b *Background) Begin(pod types.NamespacedName, carryOut func(context.Context) error) {
+	w := &work{stage: UnderWay}
+	b.mu.Lock()
+	if b.pods == nil {
+		b.pods = map[types.NamespacedName]*work{}
+	}
+	b.pods[pod] = w
+	b.mu.Unlock()
+	b.Start(func(ctx context.Context) {
+		err := carryOut(ctx)
+		b.mu.Lock()
+		w.stage, w.err = Over, err
+		b.mu.Unlock()
+		b.Ended(pod)
+	})
+}
