@@ -213,6 +213,20 @@ var _ = Describe("probes", Label("integration"), func() {
 		Eventually(state(ctx, pod, "m#server")).Should(Equal("Failed NOT_SERVING"))
 	})
 
+	DescribeTable("runs none where a gate is off", func(ctx context.Context, gates string) {
+		pod := start(ctx, "probed-0", nodeName, nil)
+		ask(ctx, entry(pod, probe("m#exec", exec("check"))))
+		a := startAgent(dir, "--feature-gates="+gates)
+		Eventually(func() int { code, _ := a.get("/readyz"); return code }).Should(Equal(http.StatusOK))
+		Consistently(func() int { return int(execs.Load()) + statusWrites(a)() }, "3s", "500ms").Should(BeZero())
+		a.kill()
+		startAgent(dir)
+		Eventually(execs.Load).Should(BeNumerically(">", 0))
+	},
+		Entry("of its own", "PodProbeMarkerGate=false"),
+		Entry("of the agent", "KruiseDaemon=false"),
+	)
+
 	It("acts on no pod but those that are here, whatever a NodePodProbe says", func(ctx context.Context) {
 		startAgent(dir)
 		healthy := &atomic.Bool{}

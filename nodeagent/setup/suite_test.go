@@ -114,9 +114,10 @@ type agent struct {
 }
 
 // startAgent runs the agent with runDir as the host's /run until the spec ends.
-func startAgent(runDir string) *agent {
+func startAgent(runDir string, flags ...string) *agent {
 	a := &agent{addr: freeAddress(), started: time.Now()}
-	cmd := exec.Command(binary, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug")
+	flags = append(flags, "--kubeconfig", kubeconfig, "--node-name", nodeName, "--host-run-dir", runDir, "--metrics-addr", a.addr, "--zap-log-level", "debug")
+	cmd := exec.Command(binary, flags...)
 	var err error
 	a.session, err = gexec.Start(cmd, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
