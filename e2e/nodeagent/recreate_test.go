@@ -174,11 +174,11 @@ var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrec
 		sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
 	}, SpecTimeout(4*time.Minute))
 
-	It("takes the pod out of its Services first", func(ctx SpecContext) {
-		set := shop(ctx, 1)
+	It("takes the pod out of its Services first, and cuts a hook off that takes longer than it may", func(ctx SpecContext) {
+		set := shop(ctx, 1, patient(20), hooked(nil, runs("sleep", "8")))
 		pod := podsOf(ctx, set)[0]
 		before := records(ctx, set)
-		r := request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{UnreadyGracePeriodSeconds: ptr.To(int64(4))}, "web")
+		r := request(ctx, &pod, appsv1beta1.ContainerRecreateRequestStrategy{UnreadyGracePeriodSeconds: ptr.To(int64(1)), TerminationGracePeriodSeconds: ptr.To(int64(3))}, "web")
 		held := func(g Gomega) *corev1.Pod {
 			pod := thePod(ctx, g, set)
 			c := pods.Condition(pod, appsv1beta1.KruisePodReadyConditionType)
@@ -192,7 +192,9 @@ var _ = Describe("A ContainerRecreateRequest on real nodes", Label("containerrec
 		}).WithTimeout(soon).Should(Succeed())
 		seen(ctx, r, done)
 		settled(ctx, set)
-		Expect(pods.Condition(thePod(ctx, Default, set), appsv1beta1.KruisePodReadyConditionType).Message).To(Equal("[]"))
+		now := thePod(ctx, Default, set)
+		Expect(pods.Condition(now, appsv1beta1.KruisePodReadyConditionType).Message).To(Equal("[]"))
+		Expect(ended(now, "web").Sub(r.CreationTimestamp.Time)).To(BeNumerically("<", 8*time.Second))
 		sameBut(before[pod.UID], records(ctx, set)[pod.UID], "web")
 	}, SpecTimeout(4*time.Minute))
 
