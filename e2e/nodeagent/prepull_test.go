@@ -153,17 +153,20 @@ var _ = Describe("Images pulled ahead", Label("nodeagent", "images"), Serial, fu
 
 	It("go on after the agent was killed in the middle, which stays small over 300 MB", func(ctx SpecContext) {
 		big := slow.push(ctx, "team/big", "v1", 300<<20)
-		slow.bytesPerSecond.Store(30 << 20)
+		slow.bytesPerSecond.Store(15 << 20) // 20 s
 		job := pull(ctx, ns, big, nil, first)
 		Eventually(ctx, tagOn(ctx, first, big)).Should(HaveField("Phase", appsv1beta1.ImagePhasePulling))
+		Eventually(ctx, tagOn(ctx, first, big)).WithPolling(500 * time.Millisecond).Should(HaveField("Progress", And(BeNumerically(">", 0), BeNumerically("<", 100))))
 		began, err := tagOn(ctx, first, big)()
 		Expect(err).NotTo(HaveOccurred())
+		GinkgoWriter.Printf("%d %% are there %.0f s after the pull began\n", began.Progress, time.Since(began.StartTime.Time).Seconds())
 		Expect(fleet.Signal(agentProcess, syscall.SIGKILL)).To(Succeed())
 		repair(ctx)()
 		Eventually(ctx, pulled(ctx, job)).Should(HaveField("Succeeded", int32(1)))
 		after, err := tagOn(ctx, first, big)()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after.StartTime.Equal(began.StartTime)).To(BeTrue(), "it is the same pull")
+		Expect(after.Progress).To(BeEquivalentTo(100))
 		pid, err := fleet.PID(agentProcess)
 		Expect(err).NotTo(HaveOccurred())
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -110,7 +110,7 @@ var reservations = []reservation{
 		because: "it is no library; only the module that builds the local clusters names it"},
 	{imports: []string{"sigs.k8s.io/kustomize"}, only: []string{"hub/render", "hub/addon", "hack/**", "e2e/**"},
 		because: "manifests are rendered in one place"},
-	{imports: []string{"k8s.io/cri-api", "k8s.io/cri-client"}, only: []string{"nodeagent/cri/**", "hack/**", "e2e/**"},
+	{imports: []string{"k8s.io/cri-api", "k8s.io/cri-client", "github.com/containerd/containerd"}, only: []string{"nodeagent/cri/**", "hack/**", "e2e/**"},
 		because: "the container runtime is spoken to in one place"},
 	{imports: []string{"open-cluster-management.io"}, only: []string{"hub/**", "hack/**", "e2e/**"},
 		because: "a member works without any hub"},

@@ -38,6 +38,7 @@ type Client struct {
 	conn     *grpc.ClientConn
 	runtime  criapi.RuntimeServiceClient
 	images   criapi.ImageServiceClient
+	store    *store
 }
 
 // Dial connects to an endpoint (unix:///path) and asks for its version. The error says what a user can do
@@ -55,7 +56,10 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
 	}
-	c := &Client{endpoint: endpoint, conn: conn, runtime: criapi.NewRuntimeServiceClient(conn), images: criapi.NewImageServiceClient(conn)}
+	c := &Client{
+		endpoint: endpoint, conn: conn, runtime: criapi.NewRuntimeServiceClient(conn), images: criapi.NewImageServiceClient(conn),
+		store: newStore(conn),
+	}
 	if c.version, err = c.Version(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

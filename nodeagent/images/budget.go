@@ -10,6 +10,11 @@ const (
 	writeEvery = 2 * time.Second
 	writeBurst = 5
 	writeGap   = time.Second
+
+	// Progress alone is written when a tag went on by progressStep points, and not sooner than progressGap after the
+	// write before it.
+	progressStep = 5
+	progressGap  = 10 * time.Second
 )
 
 // budget says when the status may be written. The zero value is a full one.
@@ -32,4 +37,12 @@ func (b *budget) take(now time.Time) time.Duration {
 	b.spent++
 	b.last = now
 	return 0
+}
+
+// takeProgress is take for a write that tells of nothing but progress.
+func (b *budget) takeProgress(now time.Time) time.Duration {
+	if wait := b.last.Add(progressGap).Sub(now); !b.last.IsZero() && wait > 0 {
+		return wait
+	}
+	return b.take(now)
 }

@@ -10,7 +10,8 @@
 //   - A runtime that goes away costs no attempt: the puller waits, says so in the tag's message, and goes on as soon
 //     as it is back.
 //   - Secrets are read from one namespace only, and only those that the NodeImage names.
-//   - At most one status write a second, one every two seconds for long, none when nothing changes.
+//   - At most one status write a second, one every two seconds for long, none when nothing changes. Progress alone is
+//     written when a tag went on by five points, every ten seconds at most for all tags together.
 //
 // States of a tag (its phase):
 //
@@ -19,5 +20,8 @@
 //	Succeeded  the image is there              -> (a new version) Waiting
 //	Failed     message has the last error      -> (a new version) Waiting
 //
-// Progress is 0 until the image is there and 100 then: CRI tells nothing in between.
+// Progress never goes back, is 100 when the image is there and at most 99 before. CRI tells nothing in between: while a
+// pull runs it is read every few seconds from the store of containerd, as the part of the bytes of those images of the
+// repository that are being fetched. So tags of one repository that are pulled at once share it. With a runtime that
+// has no such store (CRI-O, cri-dockerd) it stays what it was, 0 at first.
 package images

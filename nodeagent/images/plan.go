@@ -40,6 +40,8 @@ type Order struct {
 	Deadline time.Duration
 	// Began is when an agent before this one began; zero when none did.
 	Began time.Time
+	// Reached is how far, in percent, that agent was.
+	Reached int32
 	// Owners are the jobs that ask for it.
 	Owners []corev1.ObjectReference
 }
@@ -70,7 +72,7 @@ func MakePlan(obj *v1beta1.NodeImage, work map[Key]Work) Plan {
 			}
 			order := orderOf(k, spec, tag)
 			if found && stored.StartTime != nil {
-				order.Began = stored.StartTime.Time
+				order.Began, order.Reached = stored.StartTime.Time, stored.Progress
 			}
 			if at, ok := work[k]; ok && at.Status.Version == tag.Version {
 				wanted[k] = true

@@ -97,7 +97,7 @@ func (p *Puller) Carry(ctx context.Context, plan Plan) {
 	for _, order := range plan.Start {
 		ctx, cancel := context.WithCancel(ctx)
 		w := &worker{puller: p, cancel: cancel, order: order, status: v1beta1.ImageTagStatus{
-			Tag: order.Tag, Version: order.Version, Phase: v1beta1.ImagePhaseWaiting,
+			Tag: order.Tag, Version: order.Version, Phase: v1beta1.ImagePhaseWaiting, Progress: order.Reached,
 		}}
 		p.workers[order.Key] = w
 		go w.run(ctx, p.places)

@@ -105,7 +105,13 @@ func (r *Reconciler) write(ctx context.Context, obj *v1beta1.NodeImage, status v
 	if equality.Semantic.DeepEqual(obj.Status, status) {
 		return rest, nil
 	}
-	if wait := r.budget.take(r.Puller.Now()); wait > 0 {
+	take := r.budget.take
+	if step, alone := progress(obj.Status, status); alone && step < progressStep {
+		return rest, nil // pullers tell when they are further
+	} else if alone {
+		take = r.budget.takeProgress
+	}
+	if wait := take(r.Puller.Now()); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	changed := obj.DeepCopy()

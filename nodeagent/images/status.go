@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
@@ -59,4 +61,17 @@ func count(s *v1beta1.NodeImageStatus, phase v1beta1.ImagePullPhase) {
 	case v1beta1.ImagePhaseWaiting:
 		s.Waiting++
 	}
+}
+
+// progress returns by how many points a tag went on at most, when nothing else differs between the two statuses.
+func progress(from, to v1beta1.NodeImageStatus) (step int32, alone bool) {
+	same := to.DeepCopy()
+	for image, stored := range from.ImageStatuses {
+		tags := same.ImageStatuses[image].Tags
+		for i := range min(len(tags), len(stored.Tags)) {
+			step = max(step, tags[i].Progress-stored.Tags[i].Progress)
+			tags[i].Progress = stored.Tags[i].Progress
+		}
+	}
+	return step, equality.Semantic.DeepEqual(from, *same)
 }

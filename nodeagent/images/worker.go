@@ -180,9 +180,11 @@ func (w *worker) once(ctx context.Context, runtime Runtime, order Order) (string
 	}
 	var words []string
 	for _, auth := range tries {
+		stop := w.watch(ctx, runtime, image)
 		_, err := runtime.PullImage(ctx, cri.Pull{
 			Image: image, Auth: auth, Labels: order.Sandbox.Labels, Annotations: annotations(order.Sandbox.Annotations),
 		})
+		stop()
 		if err == nil {
 			id, _ := runtime.ImageID(ctx, image) // it is there; its ID is for information
 			return imageID(order, id), nil

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,6 +122,49 @@ var _ = Describe("image puller", Label("integration"), func() {
 		want(ctx, map[string]v1beta1.ImageSpec{"slow": {Tags: []v1beta1.ImageTagSpec{tag("1", 4)}}})
 		Eventually(phase(ctx, "slow", "1")).Should(Equal("Succeeded 4"))
 		Expect(status(ctx)().ImageStatuses).To(HaveLen(1))
+	})
+
+	It("tells how far a pull is as the store of the runtime says, with few writes", func(ctx context.Context) {
+		store := crifake.NewContent()
+		runtime.Content = store
+		serve()
+		release := runtime.Images.Hold("registry.example.com/team/web:1")
+		defer release()
+		a := startAgent(dir)
+		want(ctx, map[string]v1beta1.ImageSpec{"registry.example.com/team/web": {Tags: []v1beta1.ImageTagSpec{tag("1", 0)}}})
+		progress := func() int32 { return status(ctx)().ImageStatuses["registry.example.com/team/web"].Tags[0].Progress }
+		Eventually(phase(ctx, "registry.example.com/team/web", "1")).Should(Equal("Pulling 0"))
+		Expect(progress()).To(BeZero())
+		writes := len(a.writes())
+
+		store.AddManifest("registry.example.com", "team/web", map[string]int64{"base": 100, "top": 900})
+		store.Add(crifake.Digest("base"), 100)
+		began := time.Now()
+		var seen []int32
+		for done := int64(1); done < 900; done += 30 { // 24 points in ten seconds
+			store.Ingest(crifake.Digest("top"), done, time.Now())
+			if now := progress(); len(seen) == 0 || seen[len(seen)-1] != now {
+				seen = append(seen, now)
+			}
+			Consistently(phase(ctx, "registry.example.com/team/web", "1"), "900ms", "300ms").Should(Equal("Pulling 0"))
+		}
+		Expect(len(seen)).To(BeNumerically(">=", 3), "%v", seen)
+		Expect(seen[len(seen)-1]).To(And(BeNumerically(">", 40), BeNumerically("<", 100)))
+		Expect(slices.IsSorted(seen)).To(BeTrue(), "%v", seen)
+		Expect(len(a.writes()) - writes).To(BeNumerically("<=", int(time.Since(began)/(10*time.Second))+1))
+
+		By("going on from there when the agent is killed")
+		a.kill()
+		b := startAgent(dir)
+		Eventually(runtime.Images.Pulls).Should(HaveLen(2))
+		Consistently(progress, "4s", "500ms").Should(BeNumerically(">=", seen[len(seen)-1]))
+
+		By("being 100 at the end, and writing nothing more")
+		release()
+		Eventually(phase(ctx, "registry.example.com/team/web", "1")).Should(Equal("Succeeded 0"))
+		Expect(progress()).To(BeEquivalentTo(100))
+		writes = len(b.writes())
+		Consistently(b.writes, "4s", "500ms").Should(HaveLen(writes))
 	})
 
 	It("goes on within 10 s after the runtime went away in the middle", func(ctx context.Context) {

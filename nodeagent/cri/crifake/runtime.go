@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	content "github.com/containerd/containerd/api/services/content/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -48,7 +49,9 @@ type Runtime struct {
 	criapi.UnimplementedRuntimeServiceServer
 	// Images is what it has and pulls.
 	Images *Images
-	name   string
+	// Content is served from the next Serve on, unless it is nil.
+	Content *Content
+	name    string
 
 	mu         sync.Mutex
 	nextID     int
@@ -76,6 +79,9 @@ func (r *Runtime) Serve(path string) error {
 	return r.serve(path, func(s *grpc.Server) {
 		criapi.RegisterRuntimeServiceServer(s, r)
 		criapi.RegisterImageServiceServer(s, r.Images)
+		if r.Content != nil {
+			content.RegisterContentServer(s, r.Content)
+		}
 	})
 }
 
