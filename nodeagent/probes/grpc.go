@@ -43,7 +43,7 @@ func check(ctx context.Context, p *corev1.GRPCAction, ip string, timeout time.Du
 	switch said := status.Convert(err); {
 	case said.Code() == codes.Unimplemented:
 		return bad("the server has no health service (grpc.health.v1.Health)")
-	case said.Code() == codes.DeadlineExceeded:
+	case said.Code() == codes.DeadlineExceeded, err != nil && ctx.Err() != nil: // the server may say something else by then
 		return bad(fmt.Sprintf("no answer within %s", timeout))
 	case said.Code() == codes.Unavailable: // what more is said has the agent's own port in it: see why
 		return bad("the server is unavailable, ends the connection, or speaks no gRPC without TLS")

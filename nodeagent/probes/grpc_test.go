@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,13 +60,14 @@ func ask(t *testing.T, port int32, service *string) outcome {
 
 func TestGRPC(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:1") // is not asked
-	var agent string
+	var agent atomic.Value
 	seen := grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		fields, _ := metadata.FromIncomingContext(ctx)
-		agent = strings.Join(fields.Get("user-agent"), "")
+		agent.Store(strings.Join(fields.Get("user-agent"), ""))
 		switch asked, _ := req.(*healthv1.HealthCheckRequest); asked.GetService() {
 		case "slow":
 			<-ctx.Done()
+			return nil, ctx.Err()
 		case "broken":
 			return nil, status.Error(codes.Internal, "out of order")
 		case "long":
@@ -101,8 +103,8 @@ func TestGRPC(t *testing.T) {
 			}
 		})
 	}
-	if !strings.HasPrefix(agent, "kube-probe ") {
-		t.Errorf("the user agent is %q", agent)
+	if by, _ := agent.Load().(string); !strings.HasPrefix(by, "kube-probe ") {
+		t.Errorf("the user agent is %q", by)
 	}
 	if got := ask(t, port, ptr.To("long")).observed("c1"); got.sight != failed || len(got.message) > maxMessage || len(got.message) < maxMessage-8 {
 		t.Errorf("%v with a message of %d bytes", got.sight, len(got.message))
