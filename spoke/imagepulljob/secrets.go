@@ -23,7 +23,7 @@ import (
 )
 
 // recheck is how long what was found of a source holds: copies follow it within that time.
-const recheck = 30 * time.Second
+const recheck = 10 * time.Second
 
 // unwatched keeps the client from waiting until its cache shows what it wrote: for that it would watch the Secrets of all
 // namespaces, and hold them.

@@ -140,7 +140,7 @@ func TestMissingSourcesAreLookedForSoonAtFirst(t *testing.T) {
 		after = with.wait
 		waits = append(waits, after)
 	}
-	want := []time.Duration{time.Second, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, recheck, recheck}
+	want := []time.Duration{time.Second, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, recheck, recheck, recheck}
 	if diff := cmp.Diff(want, waits); diff != "" || k.reads != len(want) {
 		t.Errorf("%d reads, %s", k.reads, diff)
 	}

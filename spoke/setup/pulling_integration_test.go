@@ -285,7 +285,7 @@ var _ = Describe("ImagePullJobs", Label("integration"), func() {
 		By("following the source")
 		source.StringData = map[string]string{corev1.DockerConfigJsonKey: `{"auths":{"a.io":{}}}`}
 		Expect(admin.Update(ctx, source)).To(Succeed())
-		Eventually(func() string { return string(copies()[0].Data[corev1.DockerConfigJsonKey]) }, "35s").Should(ContainSubstring("a.io"))
+		Eventually(func() string { return string(copies()[0].Data[corev1.DockerConfigJsonKey]) }, "12s").Should(ContainSubstring("a.io"))
 
 		By("coming back when somebody deletes it")
 		Expect(admin.Delete(ctx, &made)).To(Succeed())
