@@ -46,6 +46,10 @@ func httpProbe(port int32) corev1.Probe {
 	return handler(corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/version", Port: intstr.FromInt32(port), Scheme: corev1.URISchemeHTTP}})
 }
 
+func grpcProbe(port int32) corev1.Probe {
+	return handler(corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: port}})
+}
+
 // marker makes a PodProbeMarker for the pods of a set, with one probe in container web: condition example.com/<name>,
 // label <name>=healthy while it succeeds, and a deletion cost for either result.
 func marker(ctx context.Context, set *appsv1beta1.CloneSet, name string, p corev1.Probe) *appsv1alpha1.PodProbeMarker {
@@ -178,6 +182,7 @@ var _ = Describe("Custom probes on real nodes", Label("nodeagent", "probes"), Se
 	},
 		Entry("TCP", "tcp", tcpProbe, "", SpecTimeout(4*time.Minute)),
 		Entry("HTTP", "http", httpProbe, "v1", SpecTimeout(4*time.Minute)),
+		Entry("gRPC", "grpc", grpcProbe, "SERVING", SpecTimeout(4*time.Minute)),
 	)
 
 	It("say Unknown of a container whose image is missing, and the agents live on (PM-02)", func(ctx SpecContext) {

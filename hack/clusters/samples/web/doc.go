@@ -10,4 +10,6 @@
 //	GET /healthz  200 for as long as the process runs
 //	GET /readyz   503 until --ready-delay has passed since the start, then 200
 //	PUT /readyz   the body "false" makes it answer 503 from now on, "true" 200
+//
+// On the same port it answers grpc.health.v1.Health/Check without TLS: SERVING where /readyz answers 200.
 package main

@@ -30,6 +30,7 @@ func newHandler(s settings, started time.Time) http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.getReady)
 	mux.HandleFunc("PUT /readyz", h.putReady)
+	mux.HandleFunc("POST /grpc.health.v1.Health/Check", h.check)
 	return mux
 }
 
@@ -41,12 +42,15 @@ func (h *handler) slow(text func() string) http.HandlerFunc {
 	}
 }
 
-func (h *handler) getReady(w http.ResponseWriter, _ *http.Request) {
-	ready := !time.Now().Before(h.readyAt)
+func (h *handler) ready() bool {
 	if forced := h.forced.Load(); forced != nil {
-		ready = *forced
+		return *forced
 	}
-	if !ready {
+	return !time.Now().Before(h.readyAt)
+}
+
+func (h *handler) getReady(w http.ResponseWriter, _ *http.Request) {
+	if !h.ready() {
 		http.Error(w, "not ready", http.StatusServiceUnavailable)
 		return
 	}
@@ -62,4 +66,18 @@ func (h *handler) putReady(w http.ResponseWriter, r *http.Request) {
 	ready := strings.TrimSpace(string(body)) == "true"
 	h.forced.Store(&ready)
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// check answers by gRPC: SERVING or NOT_SERVING, whatever service is asked for. One field of one message needs no library,
+// and the image stays small.
+func (h *handler) check(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 1<<10)) // the answer is the same for all
+	status := byte(2)
+	if h.ready() {
+		status = 1
+	}
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Trailer", "Grpc-Status")
+	_, _ = w.Write([]byte{0, 0, 0, 0, 2, 8, status}) // not compressed, two bytes: field 1, a number
+	w.Header().Set("Grpc-Status", "0")
 }

@@ -37,7 +37,7 @@ func run(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: newHandler(s, time.Now()), ReadHeaderTimeout: 10 * time.Second}
+	server := newServer(s, time.Now())
 	log.Printf("web %s listens on %s", s.version, listener.Addr())
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -52,6 +52,14 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	return nil
+}
+
+// newServer makes a server that speaks HTTP/2, which gRPC needs, without TLS.
+func newServer(s settings, started time.Time) *http.Server {
+	server := &http.Server{Handler: newHandler(s, started), ReadHeaderTimeout: 10 * time.Second, Protocols: &http.Protocols{}}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	return server
 }
 
 // wait returns false when ctx ended before d had passed.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	health "google.golang.org/grpc/health/grpc_health_v1"
 )
 
 func TestParse(t *testing.T) {
@@ -78,5 +82,36 @@ func TestVersion(t *testing.T) {
 		if !strings.HasPrefix(w.Body.String(), want) {
 			t.Errorf("%s: got %q, want it to begin with %q", path, w.Body, want)
 		}
+	}
+}
+
+// A client of gRPC understands the answers, and others are answered as before.
+func TestHealthByGRPC(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(settings{version: "v1"}, time.Now())
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for _, want := range []health.HealthCheckResponse_ServingStatus{health.HealthCheckResponse_SERVING, health.HealthCheckResponse_NOT_SERVING} {
+		got, err := health.NewHealthClient(conn).Check(t.Context(), &health.HealthCheckRequest{Service: "any"})
+		if err != nil || got.GetStatus() != want {
+			t.Errorf("got %v, %v; want %s", got, err, want)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+listener.Addr().String()+"/readyz", strings.NewReader("false"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
 	}
 }
