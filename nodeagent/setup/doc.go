@@ -10,5 +10,7 @@
 //
 // Health: /healthz is well as long as the process serves, since a restart mends no missing runtime; /readyz is
 // well when the pods of the node are known and the runtime answers, else it says why not. Both are served on
-// the address of the metrics, and on one of their own when asked for.
+// the address of the metrics, and on one of their own when asked for. A runtime that is away for long is told by an
+// event on the node and by condition flotilla.sh/ContainerRuntimeUsable of the agent's own pod, which is written when
+// it changes and at no other time.
 package setup

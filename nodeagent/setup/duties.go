@@ -11,6 +11,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/features"
@@ -43,6 +44,7 @@ type duty struct {
 // duties is the table of all of them.
 var duties = []duty{
 	{name: "runtime-notices", add: addRuntimeNotices},
+	{name: "runtime-condition", add: addRuntimeCondition},
 	{name: "containermeta", gate: features.DaemonWatchingPod, add: addContainerMeta},
 	{name: "restart", gate: features.KruiseDaemon, add: addRestart},
 	{name: "images", gate: features.KruiseDaemon, add: addImages},
@@ -55,6 +57,21 @@ func addRuntimeNotices(_ context.Context, a agent) error {
 		events:   a.events,
 		node:     a.options.NodeName,
 		after:    noticeAfter,
+	})
+}
+
+// addRuntimeCondition does nothing for an agent that runs in no pod.
+func addRuntimeCondition(_ context.Context, a agent) error {
+	if a.options.PodName == "" {
+		a.mgr.GetLogger().Info("There is no condition about the runtime: neither --pod-name nor POD_NAME is set")
+		return nil
+	}
+	return a.mgr.Add(&runtimeCondition{
+		statuses: a.runtime.Subscribe(),
+		writer:   a.mgr.GetClient().Status(),
+		reader:   a.mgr.GetAPIReader(),
+		pod:      client.ObjectKey{Namespace: a.options.Namespace, Name: a.options.PodName},
+		now:      time.Now,
 	})
 }
 

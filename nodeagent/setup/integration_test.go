@@ -151,6 +151,54 @@ var _ = Describe("container report", Label("integration"), func() {
 		))
 	})
 
+	It("says by a condition of its own pod whether it has a runtime", func(ctx context.Context) {
+		own := newPod(ctx, ns, "agent", nodeName, container("nodeagent"))
+		setStatus(ctx, own, func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		})
+		condition := func() corev1.PodCondition {
+			var now corev1.Pod
+			Expect(cluster.Get(ctx, client.ObjectKeyFromObject(own), &now)).To(Succeed())
+			Expect(now.Status.Conditions).To(ContainElement(HaveField("Type", corev1.PodReady)), "the kubelet's conditions stay")
+			for _, c := range now.Status.Conditions {
+				if c.Type == "flotilla.sh/ContainerRuntimeUsable" {
+					return c
+				}
+			}
+			return corev1.PodCondition{}
+		}
+		usable := And(HaveField("Status", corev1.ConditionTrue), HaveField("Reason", "ContainerRuntimeAvailable"), HaveField("Message", ContainSubstring(socket)))
+		a := startAgent(dir, "--namespace", ns, "--pod-name", own.Name)
+		Eventually(condition, "20s").Should(And(
+			HaveField("Status", corev1.ConditionFalse), HaveField("Reason", "ContainerRuntimeUnavailable"),
+			HaveField("Message", ContainSubstring("none of the known sockets is there; name one with --socket-file"))))
+
+		By("when the runtime comes")
+		serve()
+		Eventually(condition).Should(usable)
+		Expect(condition().LastTransitionTime.Time).To(BeTemporally("~", time.Now(), 10*time.Second))
+
+		By("writing nothing when the runtime restarts")
+		writes := len(a.writes())
+		runtime.Stop()
+		Eventually(func() int { code, _ := a.get("/readyz"); return code }).ShouldNot(Equal(http.StatusOK))
+		serve()
+		ready(a)
+		Consistently(a.writes, "3s", "500ms").Should(HaveLen(writes))
+
+		By("when it goes for long, and is back")
+		runtime.Stop()
+		Eventually(condition, "20s").Should(And(HaveField("Status", corev1.ConditionFalse), HaveField("Message", ContainSubstring("--socket-file"))))
+		serve()
+		Eventually(condition).Should(usable)
+
+		By("when the agent starts anew, without a write")
+		a.kill()
+		b := startAgent(dir, "--namespace", ns, "--pod-name", own.Name)
+		ready(b)
+		Consistently(b.writes, "3s", "500ms").Should(BeEmpty())
+	})
+
 	It("passes over a runtime that is not the kubelet's", func(ctx context.Context) {
 		other := crifake.New("docker")
 		Expect(other.Serve(socket)).To(Succeed())

@@ -20,6 +20,8 @@ type Options struct {
 	*bootstrap.Options
 	// NodeName is the node the agent serves.
 	NodeName string
+	// PodName is the agent's own pod, in Namespace; "" when it runs in none.
+	PodName string
 	// SocketFile names the runtime's socket, "" to look for it; see cri.Candidates.
 	SocketFile string
 	// HostRunDir is where the host's /run is mounted; when it is not there /run itself is used.
@@ -43,6 +45,7 @@ func NewOptions() *Options {
 	o := &Options{
 		Options:              bootstrap.NewOptions("flotilla-nodeagent"),
 		NodeName:             os.Getenv("NODE_NAME"),
+		PodName:              os.Getenv("POD_NAME"),
 		HostRunDir:           "/hostvarrun",
 		ContainerMetaWorkers: 5,
 		PullWorkers:          -1,
@@ -61,6 +64,7 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Options.AddFlags(fs)
 	fs.StringVar(&o.NodeName, "node-name", o.NodeName, "name of the node to serve (env NODE_NAME)")
+	fs.StringVar(&o.PodName, "pod-name", o.PodName, "the agent's own pod, which gets condition flotilla.sh/ContainerRuntimeUsable (env POD_NAME); empty: none does")
 	fs.StringVar(&o.SocketFile, "socket-file", o.SocketFile, "socket of the container runtime: a file name below --host-run-dir, an absolute path or a unix:// endpoint; empty: look for it")
 	fs.StringVar(&o.HostRunDir, "host-run-dir", o.HostRunDir, "where the host's /run is mounted; if it is not there, /run is used")
 	fs.StringVar(&o.MetricsAddr, "addr", o.MetricsAddr, "the same as --metrics-addr, which serves /healthz and /readyz too")
