@@ -60,8 +60,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	grantSpoke(ctx, appsv1beta1.KruiseDaemonConfigNamespace)
 })
 
-// startPulling runs the controllers in a manager of their own until the spec ends or stop is called.
-func startPulling(o Options) (stop func()) {
+// startPulling runs the controllers, and more of them, in a manager of their own until the spec ends or stop is called.
+func startPulling(o Options, more ...func(manager.Manager) error) (stop func()) {
 	mgr, err := ctrl.NewManager(asSpoke(), manager.Options{
 		Scheme:     Scheme(),
 		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
@@ -71,6 +71,9 @@ func startPulling(o Options) (stop func()) {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(addPulling(mgr, o)).To(Succeed())
+	for _, add := range more {
+		Expect(add(mgr)).To(Succeed())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
