@@ -114,7 +114,7 @@ var _ = Describe("ImagePullJobs", Label("integration"), func() {
 		Expect(perNode).To(HaveLen(500))
 		Expect(perNode).To(HaveEach(BeNumerically("<=", 1)))
 		Expect(statuses).To(BeNumerically("<=", int(took.Seconds())+2))
-		AddReportEntry("500 nodes", fmt.Sprintf("%.1f s, %d status writes, others %v", took.Seconds(), statuses, other))
+		AddReportEntry("500 nodes", fmt.Sprintf("%.1f s, %d at once, %d status writes, others %v", took.Seconds(), play.mostAtOnce("nginx"), statuses, other))
 
 		By("writing nothing at rest")
 		time.Sleep(time.Second)
