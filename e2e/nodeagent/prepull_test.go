@@ -177,4 +177,29 @@ var _ = Describe("Images pulled ahead", Label("nodeagent", "images"), Serial, fu
 		GinkgoWriter.Printf("the agent took %.1f MB at most\n", float64(kb)/1024)
 		Expect(kb).To(BeNumerically("<", 60<<10))
 	}, SpecTimeout(8*time.Minute))
+
+	It("go on after the runtime was killed in the middle, which costs no attempt", func(ctx SpecContext) {
+		set := shop(ctx, 2)
+		before := records(ctx, set)
+		broken := slow.push(ctx, "team/broken", "v1", 60<<20)
+		slow.bytesPerSecond.Store(5 << 20) // 12 s
+		job := pull(ctx, ns, broken, bounds(300, 0), first)
+		Eventually(ctx, tagOn(ctx, first, broken)).WithPolling(500 * time.Millisecond).Should(HaveField("Progress", BeNumerically(">", 0)))
+		at, err := tagOn(ctx, first, broken)()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(at.Phase).To(Equal(appsv1beta1.ImagePhasePulling))
+		Expect(fleet.Signal(runtimeProcess, syscall.SIGKILL)).To(Succeed())
+		Eventually(ctx, runtimeUp).Should(Equal("0"))
+		Eventually(ctx, tagOn(ctx, first, broken)).Should(And(HaveField("Phase", appsv1beta1.ImagePhasePulling), HaveField("Message", HavePrefix("waits: "))))
+		repair(ctx)()
+		Eventually(ctx, pulled(ctx, job)).Should(And(HaveField("Succeeded", int32(1)), HaveField("Failed", int32(0)), HaveField("CompletionTime", Not(BeNil()))))
+		after, err := tagOn(ctx, first, broken)()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(after).To(And(HaveField("Phase", appsv1beta1.ImagePhaseSucceeded), HaveField("Message", "")))
+		Expect(after.StartTime.Equal(at.StartTime)).To(BeTrue(), "it is the same pull")
+		Expect(fleet.HasImage(ctx, first, broken)).To(BeTrue())
+		for uid, now := range records(ctx, set) {
+			sameBut(before[uid], now)
+		}
+	}, SpecTimeout(8*time.Minute))
 })

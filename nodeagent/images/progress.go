@@ -30,20 +30,24 @@ func (w *worker) watch(ctx context.Context, runtime Runtime, image string) (stop
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	since := w.puller.Now()
-	go func() {
+	timer := time.AfterFunc(lookEvery, func() { // most pulls are through before, and need no goroutine
 		defer close(done)
-		for sleep(ctx, lookEvery) {
-			at, err := teller.Progress(ctx, image, since)
-			if errors.Is(err, cri.ErrUnsupported) {
-				return
-			}
-			if percent, known := at.Percent(); known { // after an error it is not
-				w.change(func() { w.status.Progress = max(w.status.Progress, percent) })
-			}
+		for w.look(ctx, teller, image, since) && sleep(ctx, lookEvery) {
 		}
-	}()
+	})
 	return func() {
 		cancel()
-		<-done
+		if !timer.Stop() {
+			<-done
+		}
 	}
+}
+
+// look shows how far a pull is now, and returns whether it makes sense to look again.
+func (w *worker) look(ctx context.Context, teller Progressor, image string, since time.Time) bool {
+	at, err := teller.Progress(ctx, image, since)
+	if percent, known := at.Percent(); err == nil && known {
+		w.change(func() { w.status.Progress = max(w.status.Progress, percent) })
+	}
+	return !errors.Is(err, cri.ErrUnsupported)
 }
