@@ -30,6 +30,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/bootstrap"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
+	"github.com/flotilla-sh/flotilla/spoke/setup"
 )
 
 // atRest is for how long nothing may be written once all is settled.
@@ -144,15 +145,28 @@ func (o *openKruise) runSpoke(t *testing.T, port int, args []string) {
 	base := bootstrap.NewOptions("flotilla-spoke")
 	flags := pflag.NewFlagSet("spoke", pflag.ContinueOnError)
 	base.AddFlags(flags)
+	var opts setup.Options
+	opts.AddFlags(flags)
+	for flag := range controllersByFlag {
+		args = append(args, "--"+flag+"=7")
+	}
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
+	base.Concurrency = opts.Concurrency()
 	base.Namespace, base.MetricsAddr, base.HealthAddr = kruiseNamespace, "0", "0"
 	hooks := webhookserver.NewOptions(base.Component, base.Namespace)
 	hooks.Port = port
 	cfg := o.server.UserFor(t, "system:serviceaccount:"+kruiseNamespace+":flotilla-spoke")
 	base.Tune(cfg)
 	o.stopSpoke = start(t, "spoke", base, hooks, cfg)
+}
+
+// controllersByFlag are the controllers that a flag of OpenKruise gives workers.
+var controllersByFlag = map[string]string{
+	"cloneset-workers": "cloneset-controller", "crr-workers": "containerrecreaterequest-controller",
+	"nodeimage-workers": "nodeimage-controller", "nodepodprobe-workers": "nodepodprobe", "podprobemarker-workers": "podprobemarker",
+	"podunavailablebudget-workers": "podunavailablebudget-controller", "uniteddeployment-workers": "uniteddeployment",
 }
 
 // settle waits until every controller has looked at all there is and has nothing left to do, one of them has shown
@@ -186,6 +200,11 @@ func (o *openKruise) settle(t *testing.T) {
 		}
 		return nil
 	})
+	for flag, controller := range controllersByFlag {
+		if n := sum(t, "controller_runtime_max_concurrent_reconciles", "controller", controller); n != 7 {
+			t.Errorf("--%s=7: %s works on %v objects at once", flag, controller, n)
+		}
+	}
 	since := time.Now()
 	for time.Since(since) < atRest {
 		time.Sleep(atRest / 10)

@@ -58,7 +58,7 @@ type Options struct {
 	// LeaseDuration, RenewDeadline and RetryPeriod are the times of leader election.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// SyncPeriod is how often everything is looked at once more though nothing changed, beside what controllers do of
-	// themselves; 0: never. CacheSyncTimeout is how long a controller waits at its start for what it reads.
+	// themselves; 0: every 10 hours. CacheSyncTimeout is how long a controller waits at its start for what it reads.
 	SyncPeriod, CacheSyncTimeout time.Duration
 	// Concurrency is how many objects of a kind are worked on at once, by names as CloneSet.apps.kruise.io; of other kinds
 	// it is 3, where their controller says nothing else.
@@ -93,13 +93,14 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", o.LeaseDuration, "how long others wait for a replica that does not renew its Lease")
 	fs.DurationVar(&o.RenewDeadline, "leader-election-renew-deadline", o.RenewDeadline, "how long the acting replica tries to renew its Lease before it gives up; less than the duration")
 	fs.DurationVar(&o.RetryPeriod, "leader-election-retry-period", o.RetryPeriod, "how often replicas try to get or renew the Lease")
-	fs.DurationVar(&o.SyncPeriod, "sync-period", o.SyncPeriod, "how often every object is looked at once more though it did not change; 0: never")
+	fs.DurationVar(&o.SyncPeriod, "sync-period", o.SyncPeriod, "how often every object is looked at once more though it did not change; 0: every 10 hours")
 	fs.DurationVar(&o.CacheSyncTimeout, "controller-cache-sync-timeout", o.CacheSyncTimeout, "how long a controller waits at its start for what it reads")
 	fs.BoolVar(&o.Profiles, "enable-pprof", o.Profiles, "false turns --pprof-addr off")
 	o.gates = features.AddFlag(fs)
 	zapFlags := flag.NewFlagSet("log", flag.ContinueOnError)
 	o.zap.BindFlags(zapFlags)
 	fs.AddGoFlagSet(zapFlags)
+	AddFlagsWithoutEffect(fs, "use --zap-encoder and --zap-log-level", logFlags...)
 }
 
 // Complete makes the options' logger the one of this process, sets the gates that others demand or forbid, and

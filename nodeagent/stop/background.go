@@ -5,6 +5,8 @@ package stop
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
@@ -84,10 +87,22 @@ func (b *Background) Begin(pod types.NamespacedName, carryOut func(context.Conte
 	b.pods[pod] = w
 	b.mu.Unlock()
 	b.Start(func(ctx context.Context) {
-		err := carryOut(ctx)
+		err := guarded(ctx, carryOut)
 		b.mu.Lock()
 		w.stage, w.err = Over, err
 		b.mu.Unlock()
 		b.Ended(pod)
 	})
+}
+
+// guarded turns a panic into an error, as controllers do: one pod's hook must not end the agent, which would meet it
+// again at its next start.
+func guarded(ctx context.Context, carryOut func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			log.FromContext(ctx).Error(err, "Panic of a stop", "stack", string(debug.Stack()))
+		}
+	}()
+	return carryOut(ctx)
 }

@@ -37,6 +37,11 @@ func TestBackground(t *testing.T) {
 	stage(slow, UnderWay, false)
 	stage(quick, Over, true)
 	stage(quick, Idle, false)
+	b.Begin(quick, func(context.Context) error { panic("a hook of nobody's") }) // the agent lives on
+	if got := <-ended; got != quick {
+		t.Errorf("%s has ended", got)
+	}
+	stage(quick, Over, true)
 	close(release)
 	if got := <-ended; got != slow {
 		t.Errorf("%s has ended", got)

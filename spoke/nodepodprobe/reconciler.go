@@ -43,8 +43,8 @@ type Reconciler struct {
 func Add(mgr manager.Manager) error {
 	r := &Reconciler{client: mgr.GetClient(), events: events.New(mgr.GetEventRecorder("flotilla-spoke"))}
 	return builder.ControllerManagedBy(mgr).Named("nodepodprobe").
+		For(&v1alpha1.NodePodProbe{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Node{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(nodeChanged())).
-		Watches(&v1alpha1.NodePodProbe{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.nodeOf), builder.WithPredicates(podChanged())).
 		Watches(&v1alpha1.PodProbeMarker{}, handler.EnqueueRequestsFromMapFunc(r.nodesOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)

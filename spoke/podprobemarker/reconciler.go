@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -40,7 +39,7 @@ type Reconciler struct {
 func Add(mgr manager.Manager) error {
 	r := &Reconciler{client: mgr.GetClient()}
 	return builder.ControllerManagedBy(mgr).Named("podprobemarker").
-		Watches(&v1alpha1.PodProbeMarker{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.PodProbeMarker{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, r.selecting(), builder.WithPredicates(podChanged())).
 		Watches(&v1alpha1.NodePodProbe{}, cleanedUp()).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))

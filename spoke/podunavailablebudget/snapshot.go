@@ -19,7 +19,7 @@ import (
 )
 
 // snapshot is what was seen of one budget: its active pods, which are the cache's own, and how many there should be. Where
-// not all workloads could be asked, uncounted says why, and expected is no less than it was.
+// not all workloads could be asked, uncounted says why, and expected is no less than it was, nor than the pods there are.
 type snapshot struct {
 	pods      []*corev1.Pod
 	expected  int32
@@ -74,7 +74,7 @@ func (r *Reconciler) bySelector(ctx context.Context, b *budget.Budget) (snapshot
 		out.expected, out.uncounted = r.wanted(ctx, out.pods)
 	}
 	if out.uncounted != nil { // books that waited would let pods go by numbers of long ago
-		out.expected = max(out.expected, b.Status.TotalReplicas)
+		out.expected = max(out.expected, b.Status.TotalReplicas, int32(len(out.pods)))
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ package podunavailablebudget
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -101,6 +102,14 @@ func TestRefusalsAreTold(t *testing.T) {
 	}
 }
 
+func many(n int, owners []metav1.OwnerReference) []client.Object {
+	var out []client.Object
+	for i := range n {
+		out = append(out, readyPod(fmt.Sprint("p", i), owners))
+	}
+	return out
+}
+
 // Spec 4.7: what the controller tells of a budget.
 func TestBudgetsTell(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
@@ -113,13 +122,15 @@ func TestBudgetsTell(t *testing.T) {
 		max       string
 		heard     []string
 		total     int32
+		desired   int32
 		after     time.Duration
 		fails     bool
 	}{
-		"no pods":                    {max: "1", heard: []string{"Normal NoPods web"}},
-		"let go and still there":     {pods: []client.Object{readyPod("a", nil)}, disrupted: map[string]metav1.Time{"a": long}, max: "1", heard: []string{"Warning NotDeleted a"}},
-		"a workload cannot be asked": {pods: []client.Object{readyPod("a", owners)}, scale: away, max: "1", heard: []string{"Warning CalculateExpectedPodCountFailed web"}, total: 4, after: countAgain},
-		"the limit cannot be read":   {pods: []client.Object{readyPod("a", nil)}, max: "some", heard: []string{"Warning CalculateExpectedPodCountFailed web"}, total: 4, fails: true},
+		"no pods":                            {max: "1", heard: []string{"Normal NoPods web"}},
+		"let go and still there":             {pods: []client.Object{readyPod("a", nil)}, disrupted: map[string]metav1.Time{"a": long}, max: "1", heard: []string{"Warning NotDeleted a"}},
+		"a workload cannot be asked":         {pods: []client.Object{readyPod("a", owners)}, scale: away, max: "1", heard: []string{"Warning CalculateExpectedPodCountFailed web"}, total: 4, desired: 3, after: countAgain},
+		"one that has grown cannot be asked": {pods: many(20, owners), scale: away, max: "1", heard: []string{"Warning CalculateExpectedPodCountFailed web"}, total: 20, desired: 19, after: countAgain},
+		"the limit cannot be read":           {pods: []client.Object{readyPod("a", nil)}, max: "some", heard: []string{"Warning CalculateExpectedPodCountFailed web"}, total: 4, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := selecting("web", map[string]string{"app": "web"})
@@ -151,8 +162,8 @@ func TestBudgetsTell(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(b), &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.Status.TotalReplicas != tc.total || result.RequeueAfter != tc.after {
-				t.Errorf("%d pods in all, again after %v", got.Status.TotalReplicas, result.RequeueAfter)
+			if got.Status.TotalReplicas != tc.total || got.Status.DesiredAvailable != tc.desired || result.RequeueAfter != tc.after {
+				t.Errorf("%d pods in all, %d of them available, again after %v", got.Status.TotalReplicas, got.Status.DesiredAvailable, result.RequeueAfter)
 			}
 		})
 	}

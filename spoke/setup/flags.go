@@ -3,7 +3,11 @@
 
 package setup
 
-import "github.com/spf13/pflag"
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/flotilla-sh/flotilla/internal/bootstrap"
+)
 
 // workerFlags are the kinds of which a flag says how many are worked on at once.
 var workerFlags = []struct {
@@ -32,7 +36,6 @@ var withoutEffect = []struct {
 	{"controllers wait until their own writes show in what they read", []string{"expectation-timeout"}},
 	{"what is changed is copied first", []string{"disable-no-deepcopy"}},
 	{"failures are tried again after 5 ms to 1000 s", []string{"rate-limiter-base-delay", "rate-limiter-max-delay", "rate-limiter-qps", "rate-limiter-bucket-size"}},
-	{"use --zap-encoder and --zap-log-level", []string{"logging-format", "v"}},
 	{"the spoke does not run this kind yet", []string{
 		"assign-bcj-pods-by-scheduler", "assign-pods-by-scheduler", "ws-enabled-versioned-status", "advancedcronjob-workers", "broadcastjob-workers",
 		"daemonset-workers", "persistentpodstate-workers", "resourcedistribution-workers", "sidecarset-workers", "sidecarterminator-workers",
@@ -59,24 +62,9 @@ func (o *Options) Concurrency() map[string]int {
 	return out
 }
 
-// addFlagsWithoutEffect takes what OpenKruise's manager takes. Who sets one reads why nothing comes of it.
+// addFlagsWithoutEffect takes what OpenKruise's manager takes.
 func addFlagsWithoutEffect(fs *pflag.FlagSet) {
 	for _, f := range withoutEffect {
-		for _, name := range f.flags {
-			flag := fs.VarPF(new(ignored), name, "", "no effect: "+f.why)
-			flag.NoOptDefVal, flag.Deprecated = "true", "it has no effect: "+f.why
-		}
+		bootstrap.AddFlagsWithoutEffect(fs, f.why, f.flags...)
 	}
 }
-
-// ignored is the value of a flag without effect, any text.
-type ignored string
-
-// Set keeps the text.
-func (i *ignored) Set(s string) error { *i = ignored(s); return nil }
-
-// String is the text.
-func (i *ignored) String() string { return string(*i) }
-
-// Type is how help calls the value.
-func (*ignored) Type() string { return "string" }

@@ -42,7 +42,10 @@ func TestTakesTheFlagsOfOpenKruise(t *testing.T) {
 		--feature-gates=PodWebhook=true --logging-format=text --v=4 --rate-limiter-base-delay=5ms --rate-limiter-max-delay=1000s
 		--rate-limiter-qps=10 --rate-limiter-bucket-size=100 --disable-no-deepcopy=false --expectation-timeout=5m
 		--protection-log-path=/log --ws-enabled-versioned-status=deployment,replicaset --assign-bcj-pods-by-scheduler=true
-		--assign-pods-by-scheduler=true --cloneset-scaling-exclude-preparing-delete=true --nodeimage-creation-delay=30s`)
+		--logtostderr=true --alsologtostderr=false --stderrthreshold=2 --vmodule= --log-flush-frequency=5s --log_dir= --log_file=
+		--log_file_max_size=1800 --skip_headers=false --skip_log_headers=false --add_dir_header=false --one_output=false
+		--log_backtrace_at=:0 --log-json-info-buffer-size=0 --log-json-split-stream=false --log-text-info-buffer-size=0
+		--log-text-split-stream=false --assign-pods-by-scheduler=true --cloneset-scaling-exclude-preparing-delete=true --nodeimage-creation-delay=30s`)
 	for _, kind := range strings.Fields(`advancedcronjob broadcastjob cloneset crr daemonset imagepulljob nodeimage nodepodprobe
 		persistentpodstate podprobemarker podunavailablebudget resourcedistribution sidecarset sidecarterminator statefulset
 		uniteddeployment workloadspread`) {
@@ -88,16 +91,17 @@ func message(err error) string {
 	return err.Error()
 }
 
-// Help says of each flag without effect why.
+// Who sets a flag without effect reads why.
 func TestFlagsWithoutEffectSayWhy(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	said := &strings.Builder{}
 	fs.SetOutput(said)
+	bootstrap.NewOptions("flotilla-spoke").AddFlags(fs)
 	addFlagsWithoutEffect(fs)
-	if err := fs.Parse([]string{"--v=4", "--allow-privileged"}); err != nil {
+	if err := fs.Parse([]string{"-v=4", "--allow-privileged"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--v has been deprecated, it has no effect: use --zap-encoder", "--allow-privileged has been deprecated, it has no effect: templates"} {
+	for _, want := range []string{"it has no effect: use --zap-encoder", "--allow-privileged has been deprecated, it has no effect: templates"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q does not say %q", said, want)
 		}
