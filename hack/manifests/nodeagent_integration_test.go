@@ -89,7 +89,7 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 			}
 		})
 	}
-	// Rights that the agents were given beside are of no use to them.
+	// Rights to these objects that the agents were given beside are of no use to them.
 	create(t, admin, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "more"}, Rules: []rbacv1.PolicyRule{rule("apps.kruise.io", "*", "*")}})
 	create(t, admin, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "more"}, Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: agentAccount}},
@@ -102,6 +102,9 @@ func TestAgentsReachTheirNodeAlone(t *testing.T) {
 		}
 		return nil
 	})
+	if err := one.Delete(t.Context(), ours("NodeImage", "", "node-1", nil)); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a node agent writes statuses and nothing else") {
+		t.Errorf("its NodeImage is deleted: %v", err)
+	}
 }
 
 func create(t *testing.T, c client.Client, obj client.Object) {

@@ -45,7 +45,11 @@ func (w *worker) watch(ctx context.Context, runtime Runtime, image string) (stop
 
 // look shows how far a pull is now, and returns whether it makes sense to look again.
 func (w *worker) look(ctx context.Context, teller Progressor, image string, since time.Time) bool {
+	if !w.puller.looking.TryLock() { // a look goes through all blobs: many pulls take turns
+		return true
+	}
 	at, err := teller.Progress(ctx, image, since)
+	w.puller.looking.Unlock()
 	if percent, known := at.Percent(); err == nil && known {
 		w.change(func() { w.status.Progress = max(w.status.Progress, percent) })
 	}

@@ -5,6 +5,7 @@ package images
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -73,6 +74,8 @@ type Puller struct {
 
 	workers map[Key]*worker
 	places  chan struct{}
+	// looking is held by who looks how far it is.
+	looking sync.Mutex
 }
 
 // Carry stops and starts workers. They end with ctx, which is that of the process.

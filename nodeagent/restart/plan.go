@@ -308,7 +308,10 @@ func overIn(pod *corev1.Pod) map[string]corev1.RestartPolicy {
 	out := map[string]corev1.RestartPolicy{}
 	for i := range pod.Status.ContainerStatuses {
 		s := &pod.Status.ContainerStatuses[i]
-		policy := policyOf(pod, s.Name)
+		policy, ruled := policyOf(pod, s.Name)
+		if ruled {
+			continue // its rules may start it again
+		}
 		if end := s.State.Terminated; end != nil && (policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure && end.ExitCode == 0) {
 			out[s.Name] = policy
 		}
@@ -316,12 +319,12 @@ func overIn(pod *corev1.Pod) map[string]corev1.RestartPolicy {
 	return out
 }
 
-// policyOf is a container's own restart policy, where it has one, or the pod's.
-func policyOf(pod *corev1.Pod, container string) corev1.RestartPolicy {
+// policyOf is a container's own restart policy, where it has one, or the pod's; ruled says that rules by exit code go first.
+func policyOf(pod *corev1.Pod, container string) (policy corev1.RestartPolicy, ruled bool) {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == container && c.RestartPolicy != nil {
-			return corev1.RestartPolicy(*c.RestartPolicy)
+			return corev1.RestartPolicy(*c.RestartPolicy), len(c.RestartPolicyRules) > 0
 		}
 	}
-	return pod.Spec.RestartPolicy
+	return pod.Spec.RestartPolicy, false
 }

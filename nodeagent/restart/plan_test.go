@@ -278,22 +278,24 @@ func TestOver(t *testing.T) {
 	end := func(code int32) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
 	}
-	own := corev1.ContainerRestartPolicyAlways
+	own, never := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever
 	for name, tc := range map[string]struct {
 		policy corev1.RestartPolicy
 		own    *corev1.ContainerRestartPolicy
+		rules  []corev1.ContainerRestartRule
 		state  corev1.ContainerState
 		want   corev1.RestartPolicy
 	}{
-		"never":                {corev1.RestartPolicyNever, nil, end(1), corev1.RestartPolicyNever},
-		"on failure, well":     {corev1.RestartPolicyOnFailure, nil, end(0), corev1.RestartPolicyOnFailure},
-		"on failure, badly":    {corev1.RestartPolicyOnFailure, nil, end(1), ""},
-		"always":               {corev1.RestartPolicyAlways, nil, end(0), ""},
-		"runs":                 {corev1.RestartPolicyNever, nil, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ""},
-		"always, by its own":   {corev1.RestartPolicyNever, &own, end(0), ""},
-		"says nothing, as yet": {"", nil, end(0), ""},
+		"never":                {corev1.RestartPolicyNever, nil, nil, end(1), corev1.RestartPolicyNever},
+		"on failure, well":     {corev1.RestartPolicyOnFailure, nil, nil, end(0), corev1.RestartPolicyOnFailure},
+		"on failure, badly":    {corev1.RestartPolicyOnFailure, nil, nil, end(1), ""},
+		"always":               {corev1.RestartPolicyAlways, nil, nil, end(0), ""},
+		"runs":                 {corev1.RestartPolicyNever, nil, nil, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, ""},
+		"always, by its own":   {corev1.RestartPolicyNever, &own, nil, end(0), ""},
+		"says nothing, as yet": {"", nil, nil, end(0), ""},
+		"never but by rules":   {corev1.RestartPolicyAlways, &never, []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}, end(1), ""},
 	} {
-		pod := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: tc.policy, Containers: []corev1.Container{{Name: "a", RestartPolicy: tc.own}}}}
+		pod := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: tc.policy, Containers: []corev1.Container{{Name: "a", RestartPolicy: tc.own, RestartPolicyRules: tc.rules}}}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", State: tc.state}}
 		if got := overIn(pod)["a"]; got != tc.want {
 			t.Errorf("%s: %q", name, got)

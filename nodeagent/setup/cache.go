@@ -46,7 +46,7 @@ func trimPod(obj any) (any, error) {
 	out.Spec.Containers = make([]corev1.Container, 0, len(pod.Spec.Containers))
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
-		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy, Env: trimEnv(c)})
+		out.Spec.Containers = append(out.Spec.Containers, corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules, Env: trimEnv(c)})
 	}
 	out.Spec.InitContainers = make([]corev1.Container, 0, len(pod.Spec.InitContainers))
 	for i := range pod.Spec.InitContainers {

@@ -219,6 +219,7 @@ func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) erro
 		return nil
 	}
 	if err := r.copier.release(ctx, job); err != nil {
+		r.events.Publish(events.Warning(job, "FailedRemovePullSecret", "RemovePullSecret", conditions.Cut(err.Error(), 1000)))
 		return err
 	}
 	controllerutil.RemoveFinalizer(job, v1beta1.ImagePullJobFinalizer)
@@ -238,8 +239,11 @@ func (r *Reconciler) expire(ctx context.Context, job *v1beta1.ImagePullJob, now 
 }
 
 func quiet(err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	case errors.Is(err, pullsecrets.ErrUnreadable): // told by an event; nothing tells when that is mended
+		return reconcile.Result{RequeueAfter: recheck}, nil
 	}
 	return reconcile.Result{}, err
 }

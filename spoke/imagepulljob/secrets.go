@@ -171,24 +171,28 @@ func (c *copier) refresh(ctx context.Context, found, source *corev1.Secret, job 
 	return changed, c.patch(ctx, found, changed)
 }
 
+// holds says of a job without pull secrets whether it has copies all the same: its list was emptied while no admission
+// kept it as it was.
+func (c *copier) holds(ctx context.Context, job *v1beta1.ImagePullJob) bool {
+	key := client.ObjectKeyFromObject(job).String()
+	list, err := c.copies.List(ctx)
+	return err == nil && slices.ContainsFunc(list, func(s *corev1.Secret) bool { return isCopy(s) && slices.Contains(references(s), key) })
+}
+
 // release takes the job out of the copies; one that no job needs any more is deleted. It reads past the cache: what
 // it overlooks would stay for ever.
 func (c *copier) release(ctx context.Context, job *v1beta1.ImagePullJob) error {
-	if len(job.Spec.PullSecrets) == 0 || job.Namespace == c.namespace {
+	if job.Namespace == c.namespace || len(job.Spec.PullSecrets) == 0 && !c.holds(ctx, job) {
 		return nil
 	}
 	c.forget(job)
-	var list corev1.SecretList
-	err := c.live.List(ctx, &list, client.InNamespace(c.namespace))
-	if apierrors.IsForbidden(err) && apierrors.IsNotFound(c.live.Get(ctx, client.ObjectKey{Name: c.namespace}, &corev1.Namespace{})) {
-		return nil // our role went with the namespace, and so did the copies
-	}
+	list, err := c.all(ctx)
 	if err != nil {
-		return fmt.Errorf("list copied pull secrets: %w", err)
+		return err
 	}
 	var errs []error
 	key := client.ObjectKeyFromObject(job).String()
-	for _, found := range pullsecrets.Pointers(&list) {
+	for _, found := range list {
 		left := references(found)
 		i := slices.Index(left, key)
 		if i < 0 || !isCopy(found) {
@@ -214,4 +218,20 @@ func (c *copier) forget(job *v1beta1.ImagePullJob) {
 
 func (c *copier) patch(ctx context.Context, old, changed *corev1.Secret) error {
 	return c.client.Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}), fieldOwner, unwatched)
+}
+
+// all are the Secrets beside the agents, past the cache; none when the namespace is gone, and our role with it.
+func (c *copier) all(ctx context.Context) ([]*corev1.Secret, error) {
+	var list corev1.SecretList
+	err := c.live.List(ctx, &list, client.InNamespace(c.namespace))
+	switch {
+	case err == nil:
+		return pullsecrets.Pointers(&list), nil
+	case !apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("list copied pull secrets: %w", err)
+	case apierrors.IsNotFound(c.live.Get(ctx, client.ObjectKey{Name: c.namespace}, &corev1.Namespace{})):
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("namespace %s cannot be read: %w", c.namespace, pullsecrets.ErrUnreadable)
+	}
 }

@@ -96,9 +96,11 @@ func tagsOf(a, b []v1beta1.ImageTagSpec) []string {
 	return names.UnsortedList()
 }
 
+// statusOf is the status of a tag but for its progress, which no job reads.
 func statusOf(node *v1beta1.NodeImage, image, tag string) *v1beta1.ImageTagStatus {
 	for _, s := range node.Status.ImageStatuses[image].Tags {
 		if s.Tag == tag {
+			s.Progress = 0
 			return &s
 		}
 	}

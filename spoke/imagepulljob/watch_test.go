@@ -69,6 +69,13 @@ func TestAnEventWakesTheJobsItConcerns(t *testing.T) {
 		}
 		h.Update(context.Background(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
 	}
+	for _, progress := range []int32{40, 60} { // how far a pull is makes no difference to any job
+		n := imageNode(&v1beta1.ImagePullJob{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pulling"}, Spec: v1beta1.ImagePullJobSpec{Image: "image-0:1"}})
+		n.Status.ImageStatuses = map[string]v1beta1.ImageStatus{"image-0": {Tags: []v1beta1.ImageTagStatus{{Tag: "1", Phase: v1beta1.ImagePhasePulling}}}}
+		further := n.DeepCopy()
+		further.Status.ImageStatuses["image-0"].Tags[0].Progress = progress
+		h.Update(context.Background(), event.UpdateEvent{ObjectOld: n, ObjectNew: further}, q)
+	}
 	t.Logf("%d events took %s", nodes, time.Since(began))
 	if len(q.jobs) != jobs || lists != 0 {
 		t.Errorf("%d jobs woken, %d lists", len(q.jobs), lists)
