@@ -57,6 +57,7 @@ var places = []place{
 	{"nodeagent/cri/**", Engines},
 	{"nodeagent/credentials", Engines},
 	{"nodeagent/stop", Engines},
+	{"nodeagent/footprint", Engines},
 
 	{"hub/setup/**", Setup},
 	{"spoke/setup/**", Setup},

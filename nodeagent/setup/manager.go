@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
@@ -23,6 +24,7 @@ import (
 	"github.com/flotilla-sh/flotilla/internal/features"
 	"github.com/flotilla-sh/flotilla/nodeagent/containermeta"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
+	"github.com/flotilla-sh/flotilla/nodeagent/footprint"
 	"github.com/flotilla-sh/flotilla/nodeagent/images"
 	"github.com/flotilla-sh/flotilla/nodeagent/probes"
 	"github.com/flotilla-sh/flotilla/nodeagent/restart"
@@ -54,8 +56,22 @@ func Run(ctx context.Context, o *Options) error {
 	}); err != nil {
 		return err
 	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return dropStart(ctx, mgr) })); err != nil {
+		return err
+	}
 	mgr.GetLogger().Info("Starting", "node", o.NodeName)
 	return mgr.Start(ctx)
+}
+
+// dropStart gives back what only the start needed, when that is over.
+func dropStart(ctx context.Context, mgr ctrl.Manager) error {
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		return nil // at its end
+	}
+	if err := footprint.DropProgram(); err != nil {
+		mgr.GetLogger().Info("The pages of the program stay in memory", "reason", err.Error())
+	}
+	return nil
 }
 
 func newManager(o *Options) (ctrl.Manager, error) {
