@@ -252,6 +252,7 @@ spec:
 		"negative":             bad(probe+".periodSeconds: 0 or more", probe+".periodSeconds: -1"),
 		"nowhere to go":        bad("spec.probes[0]: set podConditionType or markerPolicy", first+"podConditionType:"),
 		"condition":            bad(first+"podConditionType: name part", first+"podConditionType: 'a b'"),
+		"a taken condition":    bad(first+"podConditionType: is a pod condition that Kubernetes or Flotilla writes", first+"podConditionType: KruisePodReady"),
 		"condition twice":      bad("spec.probes[1].podConditionType: Duplicate", "spec.probes[1]: {name: b, containerName: b, probe: {exec: {command: [a]}}, podConditionType: game.io/healthy}"),
 		"markers":              good(first + "markerPolicy: [{state: Succeeded, labels: {a: b}}, {state: Failed, annotations: {c: d}}]"),
 		"markers, state":       bad(first+"markerPolicy[0].state: marker policy state must be 'True' or 'False'", first+"markerPolicy: [{state: Unknown, labels: {a: b}}]"),
@@ -262,6 +263,12 @@ spec:
 	old, obj := edited[v1alpha1.PodProbeMarker](t, base), edited[v1alpha1.PodProbeMarker](t, base, "spec.selector: {matchLabels: {app: db}}")
 	compare(t, ValidatePodProbeMarker(old, obj), []string{"spec.selector: cannot be changed"})
 	compare(t, ValidatePodProbeMarker(old, edited[v1alpha1.PodProbeMarker](t, base, first+"containerName: other")), nil)
+
+	// Stored ones that have a taken condition stay changeable; none gets one.
+	const taken = first + "podConditionType: PodReadyToStartContainers"
+	old = edited[v1alpha1.PodProbeMarker](t, base, taken)
+	compare(t, ValidatePodProbeMarker(old, edited[v1alpha1.PodProbeMarker](t, base, taken, first+"containerName: other")), nil)
+	compare(t, ValidatePodProbeMarker(old, edited[v1alpha1.PodProbeMarker](t, base, first+"podConditionType: Ready")), []string{first + "podConditionType: choose another"})
 }
 
 // Objects with nothing in them are complained of, and crash nothing.

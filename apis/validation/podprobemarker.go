@@ -18,8 +18,8 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-// takenConditions are pod conditions that others write.
-var takenConditions = map[string]bool{
+// takenNames are the conditions that no probe may be called after.
+var takenNames = map[string]bool{
 	string(corev1.PodScheduled): true, string(corev1.PodInitialized): true, string(corev1.PodReady): true,
 	string(corev1.ContainersReady): true, v1beta1.KruisePodReadyConditionType: true, v1beta1.InPlaceUpdateReady: true,
 }
@@ -56,9 +56,7 @@ func podProbeMarker(obj *v1alpha1.PodProbeMarker) *problems {
 		if probe.PodConditionType == "" && len(probe.MarkerPolicy) == 0 {
 			p.required(at, "set podConditionType or markerPolicy: the result would go nowhere")
 		}
-		if probe.PodConditionType != "" {
-			p.check(at.Child("podConditionType"), probe.PodConditionType, utilvalidation.IsQualifiedName(probe.PodConditionType))
-		}
+		p.probeCondition(at.Child("podConditionType"), probe.PodConditionType)
 		unique(p, conditions, at.Child("podConditionType"), probe.PodConditionType)
 		p.markers(at.Child("markerPolicy"), probe.MarkerPolicy)
 	}
@@ -71,8 +69,18 @@ func (p *problems) probeName(path *field.Path, name string) {
 		p.required(path, "name the probe")
 	case strings.Contains(name, "#"):
 		p.invalid(path, name, "must not contain '#'")
-	case takenConditions[name]:
+	case takenNames[name]:
 		p.invalid(path, name, "is the type of a pod condition that is taken: choose another name")
+	}
+}
+
+func (p *problems) probeCondition(path *field.Path, kind string) {
+	switch {
+	case kind == "":
+	case v1alpha1.TakenPodCondition(kind):
+		p.invalid(path, kind, "is a pod condition that Kubernetes or Flotilla writes: choose another, for example example.com/"+kind)
+	default:
+		p.check(path, kind, utilvalidation.IsQualifiedName(kind))
 	}
 }
 

@@ -67,18 +67,14 @@ func stateOf(status corev1.ConditionStatus) v1alpha1.ProbeState {
 	}
 }
 
-// kubelets are the conditions that the kubelet sets, again and again: no probe can.
-var kubelets = map[corev1.PodConditionType]bool{
-	corev1.PodScheduled: true, corev1.PodInitialized: true, corev1.PodReady: true, corev1.ContainersReady: true,
-}
-
-// makePatch is what to change of a pod, given findings of its node's agent.
+// makePatch is what to change of a pod, given findings of its node's agent. Conditions that others write are left to
+// them: the kubelet would write again and again, and holds in KruisePodReady would be lost.
 func makePatch(pod *corev1.Pod, list []finding) podpatch.Patch {
 	var out podpatch.Patch
 	done := map[corev1.PodConditionType]bool{}
 	for _, f := range list {
 		condition := f.condition()
-		if condition.Type == "" || done[condition.Type] || kubelets[condition.Type] {
+		if condition.Type == "" || done[condition.Type] || v1alpha1.TakenPodCondition(f.probe.PodConditionType) {
 			continue
 		}
 		done[condition.Type] = true

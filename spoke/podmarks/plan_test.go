@@ -104,6 +104,10 @@ func TestPatch(t *testing.T) {
 		"a condition of the kubelet": {
 			newPod(nil, nil), []v1alpha1.ContainerProbeState{result("m#a", "Succeeded", "")}, []v1alpha1.PodProbeMarker{newMarker("m", probe("a", "Ready"))}, "",
 		},
+		"a condition that holds the pod": {
+			newPod(nil, nil, condition("KruisePodReady", "False", `[{"userAgent":"ContainerRecreateRequest","key":"ns/r"}]`)), []v1alpha1.ContainerProbeState{result("m#a", "Succeeded", "hi")},
+			[]v1alpha1.PodProbeMarker{newMarker("m", probe("a", "KruisePodReady", healthy("Succeeded", "healthy")))}, `{"metadata":{"labels":{"nginx":"healthy"},"uid":"u"}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			patch := makePatch(tc.pod, findings(tc.results, podprobe.Markers(tc.markers)))

@@ -86,7 +86,7 @@ func TestServerless(t *testing.T) {
 			m.Spec.Selector.MatchLabels["app"] = "other"
 			return []client.Object{m}
 		}(), nil},
-		"nothing of use": {[]client.Object{newMarker("m", p("a", "main", ""), p("b", "once", "B"), p("c", "none", "C"))}, nil},
+		"nothing of use": {[]client.Object{newMarker("m", p("a", "main", ""), p("b", "once", "B"), p("c", "none", "C"), p("d", "main", "KruisePodReady"))}, nil},
 		"several": {
 			[]client.Object{
 				newMarker("z", p("a", "main", "Z"), p("z", "side", "Y")), newMarker("b", p("a", "main", "A"), p("b", "main", "B")), newMarker("c", p("c", "main", "A")),

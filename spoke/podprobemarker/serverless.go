@@ -47,7 +47,7 @@ func (s Serverless) Mutate(ctx context.Context, pod *corev1.Pod) (bool, error) {
 }
 
 // alongWith are the probes to give along, and the markers that they are of. Only what sets a condition is of use there.
-// Of two probes for one condition, or of one name in one container, the first is taken.
+// What others write is not for a probe to set. Of two probes for one condition, or of one name in one container, the first is taken.
 func alongWith(pod *corev1.Pod, markers []podprobe.Marker) (probes []v1alpha1.PodContainerProbe, names []string) {
 	type place struct{ container, probe string }
 	conditions, places := map[string]bool{}, map[place]bool{}
@@ -59,7 +59,10 @@ func alongWith(pod *corev1.Pod, markers []podprobe.Marker) (probes []v1alpha1.Po
 		for i := range m.Spec.Probes {
 			p := m.Spec.Probes[i].DeepCopy()
 			at := place{p.ContainerName, p.Name}
-			if p.PodConditionType == "" || !podprobe.HasContainer(pod, p.ContainerName) || conditions[p.PodConditionType] || places[at] {
+			if p.PodConditionType == "" || v1alpha1.TakenPodCondition(p.PodConditionType) {
+				continue
+			}
+			if !podprobe.HasContainer(pod, p.ContainerName) || conditions[p.PodConditionType] || places[at] {
 				continue
 			}
 			conditions[p.PodConditionType], places[at] = true, true
