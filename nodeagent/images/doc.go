@@ -6,6 +6,8 @@
 // It promises:
 //   - One puller for each image and tag, however many jobs ask for it, and at most so many at once as the
 //     administrator allows. A new version of a tag ends the puller of the old one.
+//   - An attempt takes one of these places and gives it back: a tag that pauses between attempts, or waits for the
+//     runtime, has none. Whoever waits longest for a place gets the next, so that no tag keeps the others from theirs.
 //   - What is finished stays finished: an agent that starts anew pulls no tag again whose status has an end.
 //   - A runtime that goes away costs no attempt: the puller waits, says so in the tag's message, and goes on as soon
 //     as it is back.
@@ -15,7 +17,7 @@
 //
 // States of a tag (its phase):
 //
-//	Waiting    all workers are taken           -> Pulling when one is free
+//	Waiting    it had no place yet             -> Pulling when it gets one
 //	Pulling    attempts, with pauses between   -> Succeeded, or Failed after the last attempt or the deadline
 //	Succeeded  the image is there              -> (a new version) Waiting
 //	Failed     message has the last error      -> (a new version) Waiting

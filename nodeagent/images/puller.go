@@ -103,7 +103,7 @@ func (p *Puller) Carry(ctx context.Context, plan Plan) {
 			Tag: order.Tag, Version: order.Version, Phase: v1beta1.ImagePhaseWaiting, Progress: order.Reached,
 		}}
 		p.workers[order.Key] = w
-		go w.run(ctx, p.places)
+		go w.run(ctx)
 	}
 }
 

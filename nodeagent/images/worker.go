@@ -24,21 +24,19 @@ const firstPause, lastPause = time.Second, 30 * time.Second
 type worker struct {
 	puller *Puller
 	cancel context.CancelFunc
+	// placed says that it has one of the puller's places; run's goroutine alone looks at it.
+	placed bool
 
 	mu     sync.Mutex
 	order  Order
 	status v1beta1.ImageTagStatus
 }
 
-// run waits for a free place, pulls, and notes the outcome. A worker that was stopped notes nothing more.
-func (w *worker) run(ctx context.Context, place chan struct{}) {
-	if place != nil {
-		select {
-		case place <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		defer func() { <-place }()
+// run waits for its first turn, pulls, and notes the outcome. A worker that was stopped notes nothing more.
+func (w *worker) run(ctx context.Context) {
+	defer w.leave()
+	if w.enter(ctx) != nil {
+		return
 	}
 	began := w.begin()
 	id, err := w.pull(ctx, began)
@@ -46,6 +44,29 @@ func (w *worker) run(ctx context.Context, place chan struct{}) {
 		return
 	}
 	w.end(began, id, err)
+}
+
+// enter waits for a place, where there is a bound. Who waits longest gets the next one: a channel serves its senders in
+// their order.
+func (w *worker) enter(ctx context.Context) error {
+	if w.placed || w.puller.places == nil {
+		return nil
+	}
+	select {
+	case w.puller.places <- struct{}{}:
+		w.placed = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leave gives the place back, if it has one.
+func (w *worker) leave() {
+	if w.placed {
+		w.placed = false
+		<-w.puller.places
+	}
 }
 
 // begin shows the tag as being pulled, before anything that takes long.
@@ -94,8 +115,9 @@ func (w *worker) pull(ctx context.Context, began time.Time) (string, error) {
 			return id, err
 		case errors.Is(err, errDeadline):
 			return "", err
-		case errors.Is(err, errRuntimeLost):
-			continue // waits for it
+		case errors.Is(err, errRuntimeLost): // the next attempt waits for it, once the loss is noticed
+			sleep(ctx, lostPause)
+			continue
 		}
 		if attempts++; attempts > w.current().Retries {
 			return "", err
@@ -113,7 +135,8 @@ var (
 	errRuntimeLost = errors.New("the container runtime went away")
 )
 
-// attempt waits for the runtime and tries once, with every credential that fits.
+// attempt waits for the runtime and a place and tries once, with every credential that fits. Nothing else is done with a
+// place: pauses and outages of one tag keep no other waiting.
 func (w *worker) attempt(ctx context.Context, order Order, began time.Time) (string, error) {
 	bounded := ctx
 	if order.Deadline > 0 {
@@ -125,7 +148,8 @@ func (w *worker) attempt(ctx context.Context, order Order, began time.Time) (str
 		bounded, cancel = context.WithTimeoutCause(ctx, left, errDeadline)
 		defer cancel()
 	}
-	runtime, err := w.runtime(bounded)
+	runtime, err := w.turn(bounded)
+	defer w.leave()
 	if err == nil {
 		timeout := fmt.Errorf("pulling image %s is canceled: it did not end within %s", order, order.Timeout)
 		tried, cancel := context.WithTimeoutCause(bounded, order.Timeout, timeout)
@@ -142,21 +166,35 @@ func (w *worker) attempt(ctx context.Context, order Order, began time.Time) (str
 	return "", err
 }
 
-// runtime returns the runtime, and shows when that has to be waited for.
-func (w *worker) runtime(ctx context.Context) (Runtime, error) {
-	runtime, err := w.puller.Runtime.Current()
-	if err == nil {
-		return runtime, nil
+// turn returns the runtime, with a place.
+func (w *worker) turn(ctx context.Context) (Runtime, error) {
+	for {
+		if err := w.enter(ctx); err != nil {
+			return nil, err
+		}
+		runtime, err := w.puller.Runtime.Current()
+		if err == nil {
+			return runtime, nil
+		}
+		w.leave()
+		if err := w.await(ctx, err); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// await waits for the runtime and shows why there is none.
+func (w *worker) await(ctx context.Context, why error) error {
 	said := ""
 	w.change(func() {
 		said = w.status.Message
-		w.status.Message = short("waits: " + err.Error())
+		w.status.Message = short("waits: " + why.Error())
 	})
-	if runtime, err = w.puller.Runtime.Await(ctx); err == nil {
+	_, err := w.puller.Runtime.Await(ctx)
+	if err == nil {
 		w.change(func() { w.status.Message = said })
 	}
-	return runtime, err
+	return err
 }
 
 func (w *worker) once(ctx context.Context, runtime Runtime, order Order) (string, error) {
@@ -206,7 +244,6 @@ func (w *worker) judge(ctx context.Context, runtime Runtime, err error) error {
 	if _, dead := runtime.Version(ctx); dead == nil {
 		return err
 	}
-	sleep(ctx, lostPause) // until it is noticed
 	return errRuntimeLost
 }
 

@@ -91,7 +91,11 @@ func (p *player) For(context.Context, string, []v1beta1.ReferenceObject) ([]cri.
 	return p.auths, nil
 }
 
-func (p *player) Forget([]v1beta1.ReferenceObject) { p.forgot++ }
+func (p *player) Forget([]v1beta1.ReferenceObject) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgot++
+}
 
 func (p *player) Publish(list ...events.Event) {
 	p.mu.Lock()
@@ -265,8 +269,88 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("phases %v", phases)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if most != 2 || len(play.pulls) != 5 {
 			t.Errorf("%d at once, %d pulls", most, len(play.pulls))
+		}
+	})
+}
+
+// A place is held for an attempt, no longer: tags that fail for ever keep no other from being pulled, nor do those whose
+// attempts all last as long as they may, since turns go round.
+func TestPlacesAreGivenBack(t *testing.T) {
+	for name, bad := range map[string]func(context.Context) error{
+		"attempts that fail at once": func(context.Context) error { return errNo },
+		"attempts that hang":         func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				play := &player{pull: func(ctx context.Context, _ int, p cri.Pull) error {
+					if strings.Contains(p.Image, "bad") {
+						return bad(ctx)
+					}
+					return nil
+				}}
+				p := play.puller(2)
+				endless := func(o *Order) { o.Retries, o.Timeout = 1<<30, time.Minute }
+				for i := range 6 {
+					start(ctx, p, order(fmt.Sprint("bad", i), endless))
+				}
+				synctest.Wait()
+				start(ctx, p, order("good", nil))
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				if got := stateOf(p, Key{"img", "good"}); got.Phase != "Succeeded" {
+					t.Errorf("after %d pulls %+v", len(play.pulls), got)
+				}
+				for i := range 6 {
+					if got := stateOf(p, Key{"img", fmt.Sprint("bad", i)}); got.Phase != "Pulling" || !strings.HasPrefix(got.Message, "attempt ") {
+						t.Errorf("bad%d had no turn: %+v", i, got)
+					}
+				}
+				cancel()
+				synctest.Wait()
+				if n := len(p.places); n != 0 {
+					t.Errorf("%d places are still taken", n)
+				}
+			})
+		})
+	}
+}
+
+// Without a runtime no tag has a place: each says that it waits, all go on when the runtime is there, a deadline ends one
+// all the same, and the bound holds.
+func TestPlacesWithoutRuntime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		play := &player{down: true}
+		p := play.puller(1)
+		play.pull = func(context.Context, int, cri.Pull) error {
+			if n := len(p.places); n != 1 {
+				t.Errorf("a pull with %d places taken", n)
+			}
+			return nil
+		}
+		start(t.Context(), p, order("1", nil), order("2", nil), order("3", func(o *Order) { o.Deadline = time.Minute }))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for _, tag := range []string{"1", "2"} {
+			if got := stateOf(p, Key{"img", tag}); got.Phase != "Pulling" || !strings.HasPrefix(got.Message, "waits: ") {
+				t.Errorf("meanwhile %+v", got)
+			}
+		}
+		if got := stateOf(p, Key{"img", "3"}); got.Phase != "Failed" || got.Message != v1beta1.ImageDeadlineMessage {
+			t.Errorf("past its deadline %+v", got)
+		}
+		play.mu.Lock()
+		play.down = false
+		play.mu.Unlock()
+		close(play.up)
+		synctest.Wait()
+		for _, tag := range []string{"1", "2"} {
+			if got := stateOf(p, Key{"img", tag}); got.Phase != "Succeeded" {
+				t.Errorf("at last %+v", got)
+			}
 		}
 	})
 }
