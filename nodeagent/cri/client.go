@@ -17,17 +17,14 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"k8s.io/utils/clock"
 )
 
 const (
 	// callTimeout bounds every call that only reads.
 	callTimeout = 10 * time.Second
-	// execSlack is what the runtime gets beyond an exec's own time-out to clean up.
-	execSlack = 2 * time.Second
 	// stopSlack is what the runtime gets beyond a container's own grace period to end it by force.
 	stopSlack = 30 * time.Second
-	// maxMessage is the largest answer taken, the same bound as the kubelet's.
+	// maxMessage is the largest answer taken, the same bound as the kubelet's; those of commands have a lower one.
 	maxMessage = 16 << 20
 )
 
@@ -155,24 +152,6 @@ func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 		out = append(out, Sandbox{ID: s.GetId(), Pod: podRef(s.GetLabels()), Ready: s.GetState() == criapi.PodSandboxState_SANDBOX_READY})
 	}
 	return out, nil
-}
-
-// ExecSync runs a command in a container and waits for its end, at most timeout (whole seconds, at least 1). When the
-// runtime says that it took longer, the error is ErrTimeout.
-func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (Exec, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout+execSlack)
-	defer cancel()
-	r, err := c.runtime.ExecSync(ctx, &criapi.ExecSyncRequest{
-		ContainerId: id, Cmd: cmd, Timeout: max(1, int64(timeout.Seconds())),
-	})
-	if err != nil {
-		// A call that the deadline ends may return before the context says so, by which callers decide as well.
-		if deadline, _ := ctx.Deadline(); !deadline.After(clock.RealClock{}.Now()) {
-			<-ctx.Done()
-		}
-		return Exec{}, wrapExec(err, ctx.Err() == nil)
-	}
-	return Exec{Stdout: r.GetStdout(), Stderr: r.GetStderr(), ExitCode: r.GetExitCode()}, nil
 }
 
 // WaitLost blocks until the connection breaks, or the runtime fails to answer a sign of life (asked for every

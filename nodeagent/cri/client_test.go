@@ -6,6 +6,8 @@ package cri_test
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +68,36 @@ func TestExecSync(t *testing.T) {
 	got, err := client.ExecSync(t.Context(), id, []string{"env"}, 3*time.Second)
 	if err != nil || string(got.Stdout) != "A=1\nB=2\n" || got.ExitCode != 0 {
 		t.Errorf("ExecSync = %+v, %v", got, err)
+	}
+}
+
+// What a command writes is not read when it is more than the caller takes.
+func TestExecSyncOutput(t *testing.T) {
+	client, runtime := dial(t)
+	id := runtime.Run(crifake.Container{Name: "main", Exec: func(_ context.Context, cmd []string) (crifake.Answer, error) {
+		n, err := strconv.Atoi(cmd[0])
+		return crifake.Answer{Stdout: strings.Repeat("x", n/2), Stderr: strings.Repeat("y", n-n/2)}, err
+	}})
+	for name, tc := range map[string]struct {
+		ctx   context.Context
+		bytes int
+		err   string
+	}{
+		"an environment of many Services": {t.Context(), 1000 << 10, ""},
+		"more than is ever read":          {t.Context(), 2 << 20, "ExecSync: output too large: more than 1048576 bytes"},
+		"some more than that":             {t.Context(), 3 << 20, "ExecSync: output too large: more than 1048576 bytes"},
+		"little":                          {cri.WithMaxOutput(t.Context(), 100), 50, ""},
+		"more than is asked for":          {cri.WithMaxOutput(t.Context(), 100), 101, "ExecSync: output too large: more than 100 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := client.ExecSync(tc.ctx, id, []string{strconv.Itoa(tc.bytes)}, time.Second)
+			if tc.err == "" && (err != nil || len(got.Stdout)+len(got.Stderr) != tc.bytes) {
+				t.Errorf("%d bytes, %v", len(got.Stdout)+len(got.Stderr), err)
+			}
+			if tc.err != "" && (!errors.Is(err, cri.ErrTooLarge) || err.Error() != tc.err) {
+				t.Errorf("%v, want %q", err, tc.err)
+			}
+		})
 	}
 }
 

@@ -42,15 +42,6 @@ func wrap(method string, err error) error {
 	return failed
 }
 
-// wrapExec tells a command that took too long, of which the runtime spoke in time, from a runtime that did not speak.
-func wrapExec(err error, inTime bool) error {
-	failed := wrap("ExecSync", err)
-	if inTime && status.Code(err) == codes.DeadlineExceeded {
-		return &callError{method: "ExecSync", kind: ErrTimeout, words: status.Convert(err).Message()}
-	}
-	return failed
-}
-
 func podRef(labels map[string]string) PodRef {
 	return PodRef{Namespace: labels[labelPodNamespace], Name: labels[labelPodName], UID: labels[labelPodUID]}
 }

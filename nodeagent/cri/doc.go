@@ -11,6 +11,7 @@
 //   - The runtime spoken to is the one the kubelet uses: named by the user, or the one among the answering
 //     sockets that bears the name the kubelet reported for its node.
 //   - Every call ends: with the caller's context or after a bound of its own.
+//   - What containers write does not fill the agent's memory: more output of a command than is asked for is not read.
 //
 // States of a Connector (State):
 //

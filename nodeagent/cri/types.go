@@ -20,6 +20,8 @@ var (
 	// ErrTimeout: the runtime answers, and says that the command did not end in time. A runtime that does not
 	// answer at all is no ErrTimeout: it tells nothing of the command.
 	ErrTimeout = errors.New("the command did not end in time")
+	// ErrTooLarge: the command wrote more than may be read of it; how it ended is not known.
+	ErrTooLarge = errors.New("output too large")
 )
 
 // Annotations that the kubelet puts on the containers it makes.

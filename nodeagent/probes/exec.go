@@ -12,6 +12,9 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
+// maxOutput bounds what is read of a command's output, in bytes.
+const maxOutput = 64 << 10
+
 // exec runs a command in the container. Its output is the message: what it wrote to stdout when it ended well, to
 // stderr otherwise.
 func (h handlers) exec(ctx context.Context, t *target, command []string, timeout time.Duration) outcome {
@@ -26,18 +29,21 @@ func (h handlers) exec(ctx context.Context, t *target, command []string, timeout
 	if err := verify(ctx, runtime, id, t); err != nil {
 		return outcome{err: err}
 	}
-	out, err := runtime.ExecSync(ctx, id, command, timeout)
+	out, err := runtime.ExecSync(cri.WithMaxOutput(ctx, maxOutput), id, command, timeout)
 	switch {
 	case errors.Is(err, cri.ErrTimeout):
 		return bad(fmt.Sprintf("the command did not end within %s", timeout))
 	case err != nil:
 		return outcome{err: err}
 	case out.ExitCode != 0:
-		return bad(string(out.Stderr))
+		return bad(textOf(out.Stderr))
 	default:
-		return good(string(out.Stdout))
+		return good(textOf(out.Stdout))
 	}
 }
+
+// textOf is what can become a message of an output: no more need be made a string.
+func textOf(output []byte) string { return string(output[:min(len(output), maxMessage+1)]) }
 
 // verify asks the runtime whose container it is, since a command must run in no other.
 func verify(ctx context.Context, runtime Runtime, id string, t *target) error {

@@ -20,6 +20,8 @@ import (
 const (
 	// maxBody bounds what is read of an answer, in bytes.
 	maxBody = 10 << 10
+	// maxHeader bounds the header of an answer, in bytes.
+	maxHeader = 64 << 10
 	// maxRedirects bounds how many redirects within the pod are followed.
 	maxRedirects = 10
 	userAgent    = "kube-probe"
@@ -35,6 +37,7 @@ func get(ctx context.Context, p *corev1.HTTPGetAction, ip string, timeout time.D
 	transport := &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // as kubelet's probes: the pod is known by its IP
 		DisableKeepAlives: true, DisableCompression: true, DialContext: dialer(timeout).DialContext,
+		MaxResponseHeaderBytes: maxHeader,
 	}
 	client := http.Client{Transport: transport, Timeout: timeout, CheckRedirect: within}
 	resp, err := client.Do(req)

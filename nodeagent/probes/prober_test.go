@@ -44,6 +44,7 @@ func site(t *testing.T) (http.Handler, *http.Request) {
 	})
 	mux.HandleFunc("/loop", func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/loop", http.StatusFound) })
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
+	mux.HandleFunc("/header", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", maxHeader)) })
 	mux.HandleFunc("/long", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, strings.Repeat("ä", 20000)) })
 	return mux, last
 }
@@ -79,9 +80,13 @@ func TestHTTP(t *testing.T) {
 		"redirect to a stranger": {corev1.HTTPGetAction{Path: "/away", Port: http2}, true, "<a href=\"http://192.0.2.1/elsewhere\">Found</a>.\n\n"},
 		"redirect within":        {corev1.HTTPGetAction{Path: "/within", Port: http2}, false, "the answer has HTTP status 500"},
 		"redirects for ever":     {corev1.HTTPGetAction{Path: "/loop", Port: http2}, false, `Get "/loop": stopped after 10 redirects`},
-		"no answer":              {corev1.HTTPGetAction{Path: "/slow", Port: http2}, false, "no answer within 1s"},
-		"a path with a host":     {corev1.HTTPGetAction{Path: "//192.0.2.1/status/200", Port: http2}, true, "body"},
-		"a path that is a URL":   {corev1.HTTPGetAction{Path: "http://user:pw@192.0.2.1/status/200", Port: http2}, true, "body"},
+		"a header without end": {
+			corev1.HTTPGetAction{Path: "/header", Port: http2}, false,
+			fmt.Sprintf(`Get "http://127.0.0.1:%s/header": net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted`, http2.String()),
+		},
+		"no answer":            {corev1.HTTPGetAction{Path: "/slow", Port: http2}, false, "no answer within 1s"},
+		"a path with a host":   {corev1.HTTPGetAction{Path: "//192.0.2.1/status/200", Port: http2}, true, "body"},
+		"a path that is a URL": {corev1.HTTPGetAction{Path: "http://user:pw@192.0.2.1/status/200", Port: http2}, true, "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := get(t.Context(), &tc.action, "127.0.0.1", time.Second)
@@ -199,6 +204,8 @@ func TestExec(t *testing.T) {
 			return crifake.Answer{Stdout: "out", Stderr: "err", ExitCode: 3}, nil
 		case "slow":
 			return crifake.Answer{}, crifake.TimedOut
+		case "talkative":
+			return crifake.Answer{Stdout: strings.Repeat("x", maxOutput)}, nil
 		default:
 			return crifake.Answer{}, errors.New("executable file not found in $PATH")
 		}
@@ -215,6 +222,7 @@ func TestExec(t *testing.T) {
 		"good":              {ours, "good", good("out"), ""},
 		"bad":               {ours, "bad", bad("err"), ""},
 		"slow":              {ours, "slow", bad("the command did not end within 2s"), ""},
+		"talkative":         {ours, "talkative", outcome{}, "output too large: more than 65536 bytes"},
 		"missing":           {ours, "missing", outcome{}, "executable file not found"},
 		"another pod's":     {foreign, "good", outcome{}, "is not main of pod ns/web"},
 		"PM-02 gone by now": {"gone", "good", outcome{}, "not known to the container runtime"},

@@ -15,14 +15,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
+
+// maxAnswer bounds what is read of a hook's answer: of the header of an HTTP answer, or the output of a command, in bytes.
+const maxAnswer = 64 << 10
 
 // asker sends the requests of hooks: past any proxy, trusting any certificate as the kubelet does, following nobody
 // elsewhere.
 var asker = &http.Client{
 	Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the pod's own certificate, as for the kubelet
-		DisableKeepAlives: true,
+		DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer,
 	},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
@@ -45,7 +50,7 @@ func runHook(ctx context.Context, runtime Runtime, o Order, hook *corev1.Lifecyc
 }
 
 func execute(ctx context.Context, runtime Runtime, o Order, cmd []string) error {
-	out, err := runtime.ExecSync(ctx, o.ID, cmd, o.Grace+time.Second) // ctx ends before
+	out, err := runtime.ExecSync(cri.WithMaxOutput(ctx, maxAnswer), o.ID, cmd, o.Grace+time.Second) // ctx ends before
 	if err == nil && out.ExitCode != 0 {
 		err = fmt.Errorf("command %q ended with %d: %s", cmd, out.ExitCode, strings.TrimSpace(string(out.Stderr)))
 	}

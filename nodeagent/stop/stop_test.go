@@ -112,6 +112,7 @@ func TestStop(t *testing.T) {
 		"nobody listens at the port":     {hook: &corev1.LifecycleHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("web")}}, grace: 5 * time.Second, want: 5 * time.Second, event: "127.0.0.1:1"},
 		"sleep is cut by the grace":      {hook: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3600}}, grace: 50 * time.Millisecond, want: 2 * time.Second},
 		"a command is cut by the grace":  {hook: command("for ever"), grace: 50 * time.Millisecond, want: 2 * time.Second, ran: true},
+		"a hook that writes too much":    {hook: command("talk"), grace: 5 * time.Second, want: 5 * time.Second, ran: true, event: "output too large: more than 65536 bytes"},
 		"an HTTP answer is awaited once": {hook: &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(1)}}, grace: 5 * time.Second, want: 5 * time.Second, event: "FailedPreStopHook"},
 	}
 	for name, tc := range tests {
@@ -123,6 +124,9 @@ func TestStop(t *testing.T) {
 				at.goOn(tc.took)
 				if cmd[0] == "for ever" {
 					<-ctx.Done()
+				}
+				if cmd[0] == "talk" {
+					return crifake.Answer{Stdout: strings.Repeat("x", maxAnswer)}, nil
 				}
 				return crifake.Answer{ExitCode: tc.code}, ctx.Err()
 			}})
@@ -176,6 +180,28 @@ func TestHTTPHook(t *testing.T) {
 	got := <-asked
 	if got.URL.String() != "/bye?now=1" || got.Header.Get("X") != "y" || got.Host != "example.com" || len(asked) != 0 || len(log.list) != 1 {
 		t.Errorf("asked for %s of %s, headers %v, %d more; events %v", got.URL, got.Host, got.Header, len(asked), log.list)
+	}
+}
+
+// An answer whose header has no end is not read to it.
+func TestHTTPHookOfManyWords(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", maxAnswer)) }))
+	defer server.Close()
+	host, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := podWith(&corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.Parse(port)}})
+	pod.Status.PodIP = host
+	client, runtime := dialFake(t)
+	id := runtime.Run(crifake.Container{PodNamespace: "ns", PodName: "p", PodUID: "u", Name: "main"})
+	log := &told{}
+	s := &Stopper{Events: log, Now: time.Now}
+	if got, err := s.Stop(t.Context(), client, Order{Pod: pod, Container: "main", ID: id, Grace: 9 * time.Second}); got != Stopped || err != nil {
+		t.Fatalf("%s, %v", got, err)
+	}
+	if all := strings.Join(log.list, "\n"); !strings.Contains(all, "headers exceeded 65536 bytes") {
+		t.Errorf("events:\n%s", all)
 	}
 }
 
