@@ -35,6 +35,12 @@ func copyName(source client.ObjectKey, salt string) string {
 	return name + suffix
 }
 
+// isPullSecret tells whether nodes can pull with a Secret. Others are never copied: every agent would see what they hold,
+// and who keeps Secrets of their type would take the copy for one of its own.
+func isPullSecret(secret *corev1.Secret) bool {
+	return secret.Type == corev1.SecretTypeDockerConfigJson || secret.Type == corev1.SecretTypeDockercfg
+}
+
 // copyOf is the copy of a Secret for these jobs.
 func copyOf(source *corev1.Secret, namespace, name string, jobs []string) *corev1.Secret {
 	out := &corev1.Secret{

@@ -125,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	}
 	plan := MakePlan(snapshot)
 	plan.Wait = steps.Sooner(plan.Wait, keys.wait)
-	r.tellMissing(job, keys.missing)
+	r.tellKeys(job, keys)
 	err = r.carry(ctx, snapshot, plan)
 	result, statusErr := r.writeStatus(ctx, job, plan)
 	if err := errors.Join(err, statusErr); err != nil {
@@ -144,12 +144,20 @@ func (r *Reconciler) gather(ctx context.Context, job *v1beta1.ImagePullJob, imag
 	return Snapshot{Job: job, Image: image, Nodes: nodes, Secrets: keys.refs, Now: now}, keys, err
 }
 
-func (r *Reconciler) tellMissing(job *v1beta1.ImagePullJob, missing []string) {
-	if len(missing) == 0 {
-		return
+// tellKeys tells of pull secrets that nodes pull without.
+func (r *Reconciler) tellKeys(job *v1beta1.ImagePullJob, keys pullWith) {
+	for _, k := range []struct {
+		names       []string
+		reason, are string
+	}{
+		{keys.missing, "PullSecretNotFound", "are not there"},
+		{keys.unfit, "NotAPullSecret", "are neither of type " + string(corev1.SecretTypeDockerConfigJson) + " nor " + string(corev1.SecretTypeDockercfg)},
+	} {
+		if len(k.names) > 0 {
+			note := "pull secrets " + strings.Join(k.names, ", ") + " " + k.are + ": nodes pull without them"
+			r.events.Publish(events.Warning(job, k.reason, "CopyPullSecret", note))
+		}
 	}
-	note := "pull secrets " + strings.Join(missing, ", ") + " are not there: nodes pull without them"
-	r.events.Publish(events.Warning(job, "PullSecretNotFound", "CopyPullSecret", note))
 }
 
 // carry asks nodes, and brings the bounds of those that pull up to date. Some are written at a time: a job whose nodes

@@ -52,19 +52,19 @@ type sourceKey struct {
 	name string
 }
 
-// finding is what there is to know of a source until some time: which copy has its content, in which version, or that
-// it is missing.
+// finding is what there is to know of a source until some time: which copy has its content, in which version, or why it
+// has none: it is missing, or no pull secret.
 type finding struct {
-	until         time.Time
-	copy, version string
-	missing       bool
+	until          time.Time
+	copy, version  string
+	missing, unfit bool
 }
 
 // pullWith is what the nodes of a job pull with.
 type pullWith struct {
 	refs []v1beta1.ReferenceObject
-	// missing are Secrets that are not there.
-	missing []string
+	// missing are Secrets that are not there, unfit those that are no pull secrets.
+	missing, unfit []string
 	// wait is when to look at the sources again; 0: not.
 	wait time.Duration
 }
@@ -92,13 +92,21 @@ func (c *copier) sync(ctx context.Context, job *v1beta1.ImagePullJob, now time.T
 			continue
 		}
 		out.wait = steps.Sooner(out.wait, found.until.Sub(now))
-		if found.missing {
-			out.missing = append(out.missing, name)
-			continue
-		}
-		out.refs = append(out.refs, v1beta1.ReferenceObject{Namespace: c.namespace, Name: found.copy, Mode: v1beta1.PullSecretModeBatch})
+		out.add(name, found, v1beta1.ReferenceObject{Namespace: c.namespace, Name: found.copy, Mode: v1beta1.PullSecretModeBatch})
 	}
 	return out, errors.Join(errs...)
+}
+
+// add takes in what was found of a Secret, and what refers to it if nodes can pull with it.
+func (p *pullWith) add(name string, found finding, ref v1beta1.ReferenceObject) {
+	switch {
+	case found.missing:
+		p.missing = append(p.missing, name)
+	case found.unfit:
+		p.unfit = append(p.unfit, name)
+	default:
+		p.refs = append(p.refs, ref)
+	}
 }
 
 // follow brings the copy of one Secret up to date, if it is time or if somebody else changed it.
@@ -107,7 +115,7 @@ func (c *copier) follow(ctx context.Context, job *v1beta1.ImagePullJob, name str
 	c.mu.Lock()
 	found := c.read[key]
 	c.mu.Unlock()
-	if now.Before(found.until) && (found.missing || shows(there, found)) {
+	if now.Before(found.until) && (found.missing || found.unfit || shows(there, found)) {
 		return found, nil
 	}
 	source := &corev1.Secret{}
@@ -115,11 +123,12 @@ func (c *copier) follow(ctx context.Context, job *v1beta1.ImagePullJob, name str
 	if client.IgnoreNotFound(err) != nil {
 		return found, err
 	}
-	if apierrors.IsNotFound(err) {
-		// Who makes a job and its Secret together makes it soon: the wait grows with the age of the job.
-		age := now.Sub(job.CreationTimestamp.Time)
-		found = finding{missing: true, until: now.Add(min(max(age, time.Second), recheck))}
-	} else {
+	switch {
+	case apierrors.IsNotFound(err):
+		found = finding{missing: true, until: now.Add(patience(job, now))}
+	case !isPullSecret(source):
+		found = finding{unfit: true, until: now.Add(recheck)}
+	default:
 		made, err := c.ensure(ctx, source, client.ObjectKeyFromObject(job).String(), there)
 		if err != nil {
 			return found, err
@@ -130,6 +139,12 @@ func (c *copier) follow(ctx context.Context, job *v1beta1.ImagePullJob, name str
 	c.read[key] = found
 	c.mu.Unlock()
 	return found, nil
+}
+
+// patience is how long to wait for a missing Secret. Who makes a job and its Secret together makes it soon: it grows with
+// the age of the job.
+func patience(job *v1beta1.ImagePullJob, now time.Time) time.Duration {
+	return min(max(now.Sub(job.CreationTimestamp.Time), time.Second), recheck)
 }
 
 // shows tells whether the copy is as it was found.

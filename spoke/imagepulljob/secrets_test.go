@@ -167,3 +167,54 @@ func TestJobsOfTheNamespaceUseItsSecretsAsTheyAre(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is no pull secret is not shown to every agent, and a token that the API server's controllers take away again is not
+// made over and over.
+func TestSecretsThatAreNoPullSecretsAreNotCopied(t *testing.T) {
+	for _, kind := range []corev1.SecretType{corev1.SecretTypeOpaque, corev1.SecretTypeServiceAccountToken, corev1.SecretTypeTLS, "example.com/own", ""} {
+		t.Run(string(kind), func(t *testing.T) {
+			source := sourceSecret()
+			source.Type = kind
+			k := newKeyring(t, source)
+			job := keyedJob("a", "regcred")
+			with := k.pass(t, job, 0)
+			for range 10 {
+				with = k.pass(t, job, recheck/20)
+			}
+			if diff := cmp.Diff([]string{"regcred"}, with.unfit); diff != "" || len(with.refs)+len(with.missing) != 0 || k.reads != 1 {
+				t.Errorf("%d reads, %+v", k.reads, with)
+			}
+			if made, err := k.copies.List(t.Context()); err != nil || len(made) != 0 {
+				t.Errorf("copied: %v, %v", made, err)
+			}
+			if err := k.client.Delete(t.Context(), source); err != nil {
+				t.Fatal(err)
+			}
+			fit := sourceSecret()
+			fit.Type = corev1.SecretTypeDockercfg
+			if err := k.client.Create(t.Context(), fit); err != nil {
+				t.Fatal(err)
+			}
+			if with = k.pass(t, job, with.wait); len(with.unfit) != 0 || k.content(t, with) != "v" {
+				t.Errorf("made anew as a pull secret: %+v", with)
+			}
+		})
+	}
+}
+
+func TestSecretsThatNodesPullWithoutAreTold(t *testing.T) {
+	var out told
+	r := &Reconciler{events: &out}
+	r.tellKeys(keyedJob("a"), pullWith{missing: []string{"x", "y"}, unfit: []string{"z"}})
+	var got []string
+	for _, e := range out {
+		got = append(got, e.Type+" "+e.Reason+": "+e.Note)
+	}
+	want := []string{
+		"Warning PullSecretNotFound: pull secrets x, y are not there: nodes pull without them",
+		"Warning NotAPullSecret: pull secrets z are neither of type kubernetes.io/dockerconfigjson nor kubernetes.io/dockercfg: nodes pull without them",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
