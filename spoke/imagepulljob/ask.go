@@ -42,13 +42,7 @@ func Ask(node *v1beta1.NodeImage, s Snapshot, terms Terms) bool {
 		node.Spec.Images = map[string]v1beta1.ImageSpec{}
 	}
 	image := node.Spec.Images[s.Image.Name]
-	changed := false
-	for _, ref := range s.Secrets {
-		if !refers(image.PullSecrets, ref) {
-			image.PullSecrets = append(image.PullSecrets, ref)
-			changed = true
-		}
-	}
+	changed := addSecrets(&image, s.Secrets)
 	if tag := node.TagSpec(s.Image.Name, s.Image.Tag); tag == nil || !tag.OwnedBy(s.Job.UID) {
 		image.Tags = askTag(node, image.Tags, s, terms)
 		changed = true
@@ -58,6 +52,22 @@ func Ask(node *v1beta1.NodeImage, s Snapshot, terms Terms) bool {
 		node.Spec.Images[s.Image.Name] = image
 	}
 	return changed
+}
+
+// addSecrets adds what an image is to be pulled with, and tells whether that is news.
+func addSecrets(image *v1beta1.ImageSpec, secrets []v1beta1.ReferenceObject) bool {
+	changed := false
+	for _, ref := range secrets {
+		if !refers(image.PullSecrets, ref) {
+			image.PullSecrets = append(image.PullSecrets, ref)
+			changed = true
+		}
+	}
+	return changed
+}
+
+func refers(list []v1beta1.ReferenceObject, ref v1beta1.ReferenceObject) bool {
+	return slices.ContainsFunc(list, func(r v1beta1.ReferenceObject) bool { return r.Namespace == ref.Namespace && r.Name == ref.Name })
 }
 
 func askTag(node *v1beta1.NodeImage, tags []v1beta1.ImageTagSpec, s Snapshot, terms Terms) []v1beta1.ImageTagSpec {
@@ -137,14 +147,27 @@ func keptFor(job *v1beta1.ImagePullJob, terms Terms) int32 {
 	return int32(min(most, kept+int64(terms.DefaultTTL)+int64(terms.Spread*alwaysSpread))) //nolint:gosec // bounded
 }
 
-// Adjust brings the policy of a tag that is being pulled to what the jobs under way say now, and tells whether that
-// changed it.
+// Adjust brings the policy of a tag that is being pulled to what the jobs under way say now, adds pull secrets that came
+// late, and tells whether that changed anything.
 func Adjust(node *v1beta1.NodeImage, s Snapshot, others []*v1beta1.ImagePullJob) bool {
 	tag := node.TagSpec(s.Image.Name, s.Image.Tag)
-	if tag == nil || tag.PullPolicy == nil || !tag.OwnedBy(s.Job.UID) {
+	if tag == nil || !tag.OwnedBy(s.Job.UID) {
 		return false
 	}
-	want := policyOf(append(slices.Clip(others), s.Job))
+	adjusted := adjustPolicy(tag, append(slices.Clip(others), s.Job))
+	image := node.Spec.Images[s.Image.Name]
+	if !addSecrets(&image, s.Secrets) {
+		return adjusted
+	}
+	node.Spec.Images[s.Image.Name] = image
+	return true
+}
+
+func adjustPolicy(tag *v1beta1.ImageTagSpec, jobs []*v1beta1.ImagePullJob) bool {
+	if tag.PullPolicy == nil {
+		return false
+	}
+	want := policyOf(jobs)
 	want.TTLSecondsAfterFinished = tag.PullPolicy.TTLSecondsAfterFinished
 	if same(tag.PullPolicy.TimeoutSeconds, want.TimeoutSeconds) && same(tag.PullPolicy.BackoffLimit, want.BackoffLimit) &&
 		same(tag.PullPolicy.ActiveDeadlineSeconds, want.ActiveDeadlineSeconds) {

@@ -10,7 +10,7 @@
 //     copy follows its source and goes with the last job that needs it.
 //   - Only the jobs that a change concerns are woken.
 //   - Where several jobs pull one tag, the most patient of those under way decides its time-out, retries and deadline. A
-//     changed time-out reaches the nodes that pull.
+//     changed time-out, and a pull secret that comes late, reach the nodes that pull.
 //
 // States of a job:
 //

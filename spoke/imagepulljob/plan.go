@@ -54,9 +54,6 @@ func MakePlan(s Snapshot) Plan {
 		case pulling:
 			p.Status.Active++
 			p.Pulling = append(p.Pulling, node)
-			if lacksSecrets(node, s) {
-				due = append(due, node)
-			}
 		case unasked:
 			due = append(due, node)
 		}
@@ -134,16 +131,6 @@ func phaseOf(node *v1beta1.NodeImage, s Snapshot) phase {
 	default:
 		return pulling
 	}
-}
-
-func lacksSecrets(node *v1beta1.NodeImage, s Snapshot) bool {
-	return slices.ContainsFunc(s.Secrets, func(ref v1beta1.ReferenceObject) bool {
-		return !refers(node.Spec.Images[s.Image.Name].PullSecrets, ref)
-	})
-}
-
-func refers(list []v1beta1.ReferenceObject, ref v1beta1.ReferenceObject) bool {
-	return slices.ContainsFunc(list, func(r v1beta1.ReferenceObject) bool { return r.Namespace == ref.Namespace && r.Name == ref.Name })
 }
 
 // parallelism is how many nodes pull at once; 1 where nothing is said.

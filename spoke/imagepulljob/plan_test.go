@@ -258,6 +258,35 @@ func TestAdjust(t *testing.T) {
 	}
 }
 
+// A pull secret that comes late reaches the nodes that pull, though all places are taken, and none but those.
+func TestSecretsReachNodesThatPull(t *testing.T) {
+	j := job("a", nil)
+	nodes := []*v1beta1.NodeImage{node("n1", j, "Pulling"), node("n2", j, "none"), node("n3", j, "Failed")}
+	s := snapshot(j, nodes...)
+	s.Secrets = []v1beta1.ReferenceObject{{Namespace: "c", Name: "k", Mode: "batch"}}
+	p := MakePlan(s)
+	if len(p.Ask) != 0 || len(p.Pulling) != 1 || p.Pulling[0].Name != "n1" {
+		t.Fatalf("asks %v, pulling %v", p.Ask, p.Pulling)
+	}
+	version := nodes[0].TagSpec("nginx", "1.25").Version
+	if !Adjust(nodes[0], s, nil) || Adjust(nodes[0], s, nil) {
+		t.Error("the first is news, the second is none")
+	}
+	if diff := cmp.Diff(s.Secrets, nodes[0].Spec.Images["nginx"].PullSecrets); diff != "" || nodes[0].TagSpec("nginx", "1.25").Version != version {
+		t.Errorf("version %d, secrets %s", nodes[0].TagSpec("nginx", "1.25").Version, diff)
+	}
+	if Adjust(nodes[1], s, nil) {
+		t.Error("a node that was not asked yet is adjusted")
+	}
+
+	t.Log("nor does a refresh take a place from a node that waits")
+	j.Spec.Parallelism = ptr.To(intstr.FromInt32(2))
+	s.Nodes = []*v1beta1.NodeImage{node("n1", j, "Pulling"), node("n2", j, "none")}
+	if p = MakePlan(s); len(p.Ask) != 1 || p.Ask[0].Name != "n2" {
+		t.Errorf("asks %v", p.Ask)
+	}
+}
+
 // Only the jobs concerned wake (IP-09).
 func TestConcerned(t *testing.T) {
 	build := func(change func(*v1beta1.NodeImage)) *v1beta1.NodeImage {
