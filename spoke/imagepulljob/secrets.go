@@ -69,20 +69,17 @@ type pullWith struct {
 	wait time.Duration
 }
 
-// sync makes the copies that a job needs.
+// sync makes the copies that a job needs. Secrets of the agents' own namespace are used as they are.
 func (c *copier) sync(ctx context.Context, job *v1beta1.ImagePullJob, now time.Time) (out pullWith, err error) {
-	if job.Namespace == c.namespace {
-		for _, name := range job.Spec.PullSecrets {
-			out.refs = append(out.refs, v1beta1.ReferenceObject{Namespace: c.namespace, Name: name})
-		}
-		return out, nil
-	}
 	if len(job.Spec.PullSecrets) == 0 {
 		return out, nil
 	}
 	there, err := c.copies.List(ctx)
 	if err != nil {
 		return out, err
+	}
+	if job.Namespace == c.namespace {
+		return c.own(job, there, now), nil
 	}
 	var errs []error
 	for _, name := range job.Spec.PullSecrets {
@@ -95,6 +92,20 @@ func (c *copier) sync(ctx context.Context, job *v1beta1.ImagePullJob, now time.T
 		out.add(name, found, v1beta1.ReferenceObject{Namespace: c.namespace, Name: found.copy, Mode: v1beta1.PullSecretModeBatch})
 	}
 	return out, errors.Join(errs...)
+}
+
+// own is what a job in the agents' namespace pulls with. A Secret that is not there must not be referred to: who cleans
+// NodeImages takes such a reference away.
+func (c *copier) own(job *v1beta1.ImagePullJob, there []*corev1.Secret, now time.Time) (out pullWith) {
+	for _, name := range job.Spec.PullSecrets {
+		i := slices.IndexFunc(there, func(s *corev1.Secret) bool { return s.Name == name })
+		found := finding{missing: i < 0, unfit: i >= 0 && !isPullSecret(there[i])}
+		if found.missing || found.unfit {
+			out.wait = patience(job, now)
+		}
+		out.add(name, found, v1beta1.ReferenceObject{Namespace: c.namespace, Name: name})
+	}
+	return out
 }
 
 // add takes in what was found of a Secret, and what refers to it if nodes can pull with it.

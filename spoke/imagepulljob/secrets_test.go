@@ -155,16 +155,28 @@ func TestMissingSourcesAreLookedForSoonAtFirst(t *testing.T) {
 	}
 }
 
+// A Secret that is not there is not referred to: the reference would be taken away, and written again, for ever.
 func TestJobsOfTheNamespaceUseItsSecretsAsTheyAre(t *testing.T) {
-	k := newKeyring(t)
-	job := keyedJob("a", "own")
+	own, token := sourceSecret(), sourceSecret()
+	own.Namespace, own.Name = "c", "own"
+	token.Namespace, token.Name, token.Type = "c", "token", corev1.SecretTypeServiceAccountToken
+	k := newKeyring(t, own, token)
+	job := keyedJob("a", "own", "typo", "token")
 	job.Namespace = "c"
-	with := k.pass(t, job, 0)
-	if diff := cmp.Diff([]v1beta1.ReferenceObject{{Namespace: "c", Name: "own"}}, with.refs); diff != "" || with.wait != 0 {
-		t.Error(diff, with.wait)
+	with := k.pass(t, job, 5*time.Second)
+	want := pullWith{refs: []v1beta1.ReferenceObject{{Namespace: "c", Name: "own"}}, missing: []string{"typo"}, unfit: []string{"token"}, wait: 5 * time.Second}
+	if diff := cmp.Diff(want, with, cmp.AllowUnexported(pullWith{})); diff != "" {
+		t.Error(diff)
+	}
+	job.Spec.PullSecrets = []string{"own"}
+	if with = k.pass(t, job, 0); len(with.refs) != 1 || with.wait != 0 {
+		t.Errorf("all there: %+v", with)
 	}
 	if err := k.release(context.Background(), job); err != nil {
 		t.Error(err)
+	}
+	if err := k.client.Get(t.Context(), client.ObjectKeyFromObject(own), &corev1.Secret{}); err != nil {
+		t.Errorf("released: %v", err)
 	}
 }
 

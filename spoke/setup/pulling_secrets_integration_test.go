@@ -55,10 +55,12 @@ var _ = Describe("pull secrets", Label("integration"), func() {
 		node := silent(ctx, "own")
 		ns := appsv1beta1.KruiseDaemonConfigNamespace
 		regcred(ctx, ns, "own")
-		job := pullJob(ns, "own", "own:1", with("own", "own"))
+		job := pullJob(ns, "own", "own:1", with("own", "own", "typo"))
 		Expect(admin.Create(ctx, job)).To(Succeed())
 		Eventually(jobNow(ctx, job)).Should(HaveField("Active", int32(1)))
-		Expect(nodeNow(ctx, node).Spec.Images["own"].PullSecrets).To(Equal([]appsv1beta1.ReferenceObject{{Namespace: ns, Name: "own"}}))
+		refs := func() []appsv1beta1.ReferenceObject { return nodeNow(ctx, node).Spec.Images["own"].PullSecrets }
+		Eventually(refs).Should(Equal([]appsv1beta1.ReferenceObject{{Namespace: ns, Name: "own"}}))
+		Eventually(told(ctx, job)).Should(ContainElement("PullSecretNotFound: pull secrets typo are not there: nodes pull without them"))
 		Expect(admin.Delete(ctx, job)).To(Succeed())
 		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(job), job) }).ShouldNot(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "own"}, &corev1.Secret{})).To(Succeed())
