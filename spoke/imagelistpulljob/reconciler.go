@@ -23,6 +23,7 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/ownership"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 const (
@@ -170,7 +171,7 @@ func (r *Reconciler) expire(ctx context.Context, list *v1beta1.ImageListPullJob)
 	if ttl == nil {
 		return reconcile.Result{}, nil
 	}
-	if left := list.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(r.Clock.Now()); left > 0 {
+	if left := list.Status.CompletionTime.Add(seconds.Of(*ttl)).Sub(r.Clock.Now()); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, list, client.Preconditions{UID: &list.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground)))

@@ -17,5 +17,6 @@
 //	running    nodes are served in the order of their names  -> completed when every node has an end, or at the deadline
 //	completed  its secrets are given back                     -> deleted after its time, if it has one
 //
-// A job of type Never is never completed: nodes that come later are served as well.
+// A job that an ImageListPullJob made goes with that list and not after its own time. A job of type Never is never
+// completed: nodes that come later are served as well.
 package imagepulljob

@@ -29,6 +29,8 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/imageref"
 	"github.com/flotilla-sh/flotilla/internal/conditions"
 	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/ownership"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/internal/steps"
 	"github.com/flotilla-sh/flotilla/spoke/pullsecrets"
 )
@@ -234,13 +236,14 @@ func (r *Reconciler) finish(ctx context.Context, job *v1beta1.ImagePullJob) erro
 	return client.IgnoreNotFound(r.setFinalizers(ctx, job))
 }
 
-// expire deletes a completed job when its time is over.
+// expire deletes a completed job when its time is over. A child of a list goes with its list: it would be made anew, and
+// its image be pulled again, while others of the list are under way.
 func (r *Reconciler) expire(ctx context.Context, job *v1beta1.ImagePullJob, now time.Time) (reconcile.Result, error) {
 	ttl := job.Spec.CompletionPolicy.TTLSecondsAfterFinished
-	if ttl == nil {
+	if ttl == nil || ownership.ControllerOf(job, v1beta1.Kind("ImageListPullJob").GroupKind()) != nil {
 		return reconcile.Result{}, nil
 	}
-	if left := job.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(now); left > 0 {
+	if left := job.Status.CompletionTime.Add(seconds.Of(*ttl)).Sub(now); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, job, client.Preconditions{UID: &job.UID}))

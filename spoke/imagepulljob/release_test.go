@@ -7,13 +7,18 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -65,5 +70,48 @@ func TestCopiesOfAnEmptiedListGo(t *testing.T) {
 	err := k.client.Get(t.Context(), client.ObjectKey{Namespace: "c", Name: made.refs[0].Name}, &corev1.Secret{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the copy is still there: %v", err)
+	}
+}
+
+// A child of a list that went by itself would be made anew, and its image be pulled again, while the rest of the list is
+// under way. It goes with its list.
+func TestCompletedJobsExpire(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	ownedBy := func(apiVersion, kind string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "o", UID: "o", Controller: ptr.To(true)}}
+	}
+	for name, tc := range map[string]struct {
+		owners []metav1.OwnerReference
+		ttl    *int32
+		age    time.Duration
+		gone   bool
+		wait   time.Duration
+	}{
+		"its time is over":              {nil, ptr.To[int32](60), time.Minute, true, 0},
+		"its time is not over yet":      {nil, ptr.To[int32](60), 50 * time.Second, false, 10 * time.Second},
+		"without a time":                {nil, nil, time.Hour, false, 0},
+		"at once":                       {nil, ptr.To[int32](0), 0, true, 0},
+		"of a workload":                 {ownedBy("apps.kruise.io/v1alpha1", "CloneSet"), ptr.To[int32](60), time.Hour, true, 0},
+		"of a list":                     {ownedBy("apps.kruise.io/v1beta1", "ImageListPullJob"), ptr.To[int32](60), time.Hour, false, 0},
+		"of a list, in another version": {ownedBy("apps.kruise.io/v1alpha1", "ImageListPullJob"), ptr.To[int32](0), time.Hour, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job("j", nil)
+			j.OwnerReferences, j.Spec.CompletionPolicy.TTLSecondsAfterFinished = tc.owners, tc.ttl
+			j.Status.CompletionTime = second(noon.Add(-tc.age))
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(j).Build()
+			r := newReconciler(c, c, Options{Clock: testclock.NewFakePassiveClock(noon)})
+			result, err := r.Reconcile(t.Context(), j)
+			if err != nil || result.RequeueAfter != tc.wait {
+				t.Errorf("%+v, %v", result, err)
+			}
+			err = c.Get(t.Context(), client.ObjectKeyFromObject(j), j)
+			if client.IgnoreNotFound(err) != nil || apierrors.IsNotFound(err) != tc.gone {
+				t.Errorf("gone should be %t: %v", tc.gone, err)
+			}
+		})
 	}
 }
