@@ -6,6 +6,8 @@ package launchpriority
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -42,17 +44,11 @@ func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, step Step) er
 // writeBarrier tries first what is likely: a pod of which nothing was let go has no barrier yet.
 func (r *Reconciler) writeBarrier(ctx context.Context, pod *corev1.Pod, step Step) error {
 	if step.First || step.Reason == Missing {
-		err := r.createBarrier(ctx, pod, step)
-		if !apierrors.IsAlreadyExists(err) {
+		if err := r.createBarrier(ctx, pod, step); !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		return r.takeBarrier(ctx, pod, step)
 	}
-	err := r.takeBarrier(ctx, pod, step)
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	return r.createBarrier(ctx, pod, step)
+	return r.takeBarrier(ctx, pod, step)
 }
 
 // createBarrier makes the ConfigMap; it goes with the pod.
@@ -66,44 +62,106 @@ func (r *Reconciler) createBarrier(ctx context.Context, pod *corev1.Pod, step St
 	return r.client.Create(ctx, barrier, client.FieldOwner(fieldOwner), client.DisableReadYourWritesConsistency)
 }
 
-// takeBarrier adds to the ConfigMap that is there. One that an earlier pod of the same name left behind is replaced:
-// it has that pod's keys, and goes when the garbage collector comes by.
+// takeBarrier adds to the ConfigMap that is there, if it is the pod's: the change tests that.
 func (r *Reconciler) takeBarrier(ctx context.Context, pod *corev1.Pod, step Step) error {
-	change := map[string]any{"data": dataOf(step)}
+	change := []operation{{"test", "/metadata/ownerReferences/0/uid", pod.UID}}
+	for _, k := range step.Keys {
+		change = append(change, operation{"add", "/data/" + k, "true"})
+	}
 	if step.final() {
-		change["immutable"] = true
+		change = append(change, operation{"add", "/immutable", true})
 	}
-	barrier := barrierOf(pod)
-	err := r.patch(ctx, barrier, change) // and reads what it is then
-	if apierrors.IsInvalid(err) || err == nil && !ownedBy(barrier, pod) {
-		if err := r.removeBarrier(ctx, barrier); err != nil {
-			return err
-		}
+	err := r.patch(ctx, barrierOf(pod), types.JSONPatchType, change)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
 		return r.createBarrier(ctx, pod, step)
+	default:
+		return r.replaceBarrier(ctx, pod, step, err)
 	}
-	return err
 }
 
-func ownedBy(barrier *corev1.ConfigMap, pod *corev1.Pod) bool {
-	return slices.ContainsFunc(barrier.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pod.UID })
+// replaceBarrier puts another in the place of a ConfigMap that takes no keys. One that an earlier pod of the same name
+// left behind has that pod's keys, and goes when the garbage collector comes by. Whatever is neither its nor this pod's
+// is somebody else's, and is left alone.
+func (r *Reconciler) replaceBarrier(ctx context.Context, pod *corev1.Pod, step Step, cause error) error {
+	found, err := r.look(ctx, pod)
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.createBarrier(ctx, pod, step)
+	case err != nil:
+		return err
+	case ownedBy(found, pod) && !apierrors.IsInvalid(cause):
+		return cause
+	case !ofName(found, pod):
+		return errTaken
+	}
+	if err := r.remove(ctx, found); err != nil {
+		return err
+	}
+	return r.createBarrier(ctx, pod, step)
 }
 
-// removeBarrier deletes the ConfigMap.
-func (r *Reconciler) removeBarrier(ctx context.Context, barrier *corev1.ConfigMap) error {
-	return client.IgnoreNotFound(r.client.Delete(ctx, barrier, client.DisableReadYourWritesConsistency))
+// errTaken says that the barrier's name belongs to somebody else.
+var errTaken = errors.New("there is another ConfigMap of the barrier's name")
+
+// look finds out whose ConfigMap it is, by a patch that changes nothing: that needs no right to read ConfigMaps, and what
+// is in them does not come along.
+func (r *Reconciler) look(ctx context.Context, pod *corev1.Pod) (*metav1.PartialObjectMetadata, error) {
+	barrier := barrierOf(pod)
+	found := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: barrier.Namespace, Name: barrier.Name}}
+	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	return found, r.patch(ctx, found, types.MergePatchType, map[string]any{})
+}
+
+// ownedBy tells whether a ConfigMap is this pod's, ofName whether it is, or that of an earlier pod of the same name.
+func ownedBy(found *metav1.PartialObjectMetadata, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(found.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pod.UID })
+}
+
+func ofName(found *metav1.PartialObjectMetadata, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(found.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return ref.APIVersion == "v1" && ref.Kind == "Pod" && ref.Name == pod.Name
+	})
+}
+
+// removeBarrier deletes the pod's own ConfigMap, and no other.
+func (r *Reconciler) removeBarrier(ctx context.Context, pod *corev1.Pod) error {
+	found, err := r.look(ctx, pod)
+	if err != nil || !ownedBy(found, pod) {
+		return client.IgnoreNotFound(err)
+	}
+	return r.remove(ctx, found)
+}
+
+// remove deletes the very object that was looked at. The error when it is another by now is no conflict of the pod's.
+func (r *Reconciler) remove(ctx context.Context, found *metav1.PartialObjectMetadata) error {
+	err := r.client.Delete(ctx, found, client.Preconditions{UID: &found.UID}, client.DisableReadYourWritesConsistency)
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("ConfigMap %s was replaced meanwhile", found.Name)
+	}
+	return client.IgnoreNotFound(err)
 }
 
 func (r *Reconciler) annotate(ctx context.Context, pod *corev1.Pod, key, value string) error {
 	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-	return r.patch(ctx, object, map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]any{key: value}}})
+	return r.patch(ctx, object, types.MergePatchType, map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]any{key: value}}})
 }
 
-func (r *Reconciler) patch(ctx context.Context, object client.Object, change map[string]any) error {
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+func (r *Reconciler) patch(ctx context.Context, object client.Object, kind types.PatchType, change any) error {
 	data, err := json.Marshal(change)
 	if err != nil {
 		return err
 	}
-	return r.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, data), client.FieldOwner(fieldOwner), client.DisableReadYourWritesConsistency)
+	return r.client.Patch(ctx, object, client.RawPatch(kind, data), client.FieldOwner(fieldOwner), client.DisableReadYourWritesConsistency)
 }
 
 // final tells that the barrier has every key after this step.

@@ -12,8 +12,10 @@
 //     ConfigMap.
 //   - One ConfigMap a pod, for as long as its containers may restart: a restart needs the keys. The last write makes
 //     it immutable, so that kubelets stop watching it; it goes when the pod has ended, or with the pod. One that
-//     somebody took away is made again when a container misses it.
-//   - No reads of ConfigMaps, none of them in memory. A pod of n priorities costs n writes of its ConfigMap and
+//     somebody took away is made again when a container misses it. A ConfigMap of that name which is neither the pod's
+//     nor an earlier one's is never touched; an event on the pod names it.
+//   - No reads of ConfigMaps, none of them in memory; whose one is that is in the way, or goes at the end, is asked by a
+//     patch that changes nothing. A pod of n priorities costs n writes of its ConfigMap and
 //     n-1 of the pod: each tells the kubelet to look again at once rather than after its own pause. At rest none.
 //     Beside them n events: who waits, and that it is no fault; then who may start.
 //

@@ -20,6 +20,8 @@ const (
 	EventWaiting = "ContainersWaitInOrder"
 	// EventReleased says that some containers may start now.
 	EventReleased = "ContainersReleased"
+	// EventTaken says that containers cannot start, because their ConfigMap's name belongs to somebody else's.
+	EventTaken = "BarrierNameTaken"
 )
 
 // named bounds the containers that an event names: it may have 1,024 letters.
@@ -34,6 +36,13 @@ func eventOf(pod *corev1.Pod, step Step) events.Event {
 	}
 	return events.Normal(pod, EventReleased, "LaunchContainers",
 		fmt.Sprintf("containers %s of priority %d may start: those of higher priority are ready", list(step.Containers), step.Level))
+}
+
+// takenEvent is the event on a pod for which there can be no barrier.
+func takenEvent(pod *corev1.Pod) events.Event {
+	return events.Warning(pod, EventTaken, "LaunchContainers", fmt.Sprintf(
+		"containers cannot start in order: ConfigMap %s is there and does not belong to this pod, so it is left alone; rename it, or give the pod another name",
+		barrierOf(pod).Name))
 }
 
 // below are the containers of less than a priority, each with its own, the next to start first.

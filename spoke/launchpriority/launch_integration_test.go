@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -166,6 +167,25 @@ var _ = Describe("Container launch priority", func() {
 		Expect(found.OwnerReferences).To(HaveLen(1))
 		Expect(found.OwnerReferences[0].UID).To(Equal(pod.UID))
 		Expect(found.OwnerReferences[0].Controller).To(BeNil())
+	})
+
+	It("leaves a ConfigMap alone that is not its own, and goes on when it is gone", func(ctx SpecContext) {
+		users := &corev1.ConfigMap{Data: map[string]string{"precious": "data"}}
+		users.Namespace, users.Name = "default", "theirs-barrier"
+		Expect(admin.Create(ctx, users)).To(Succeed())
+		DeferCleanup(start())
+		pod := launch(ctx, "theirs")
+		Eventually(func(g Gomega) {
+			var list eventsv1.EventList
+			g.Expect(admin.List(ctx, &list, client.InNamespace(pod.Namespace))).To(Succeed())
+			g.Expect(list.Items).To(ContainElement(And(HaveField("Regarding.Name", pod.Name), HaveField("Reason", EventTaken))))
+		}).Should(Succeed())
+		var found corev1.ConfigMap
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(users), &found)).To(Succeed())
+		Expect(found.ResourceVersion).To(Equal(users.ResourceVersion), "nothing was written")
+		Expect(admin.Delete(ctx, users)).To(Succeed())
+		ready(ctx, pod, 0) // the pod is looked at again
+		Eventually(barrier(ctx, pod)).Should(Equal(map[string]string{"p_10": "true"}))
 	})
 
 	It("makes a barrier again that somebody took away, and removes that of a pod which has ended", func(ctx SpecContext) {

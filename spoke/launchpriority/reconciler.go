@@ -5,6 +5,7 @@ package launchpriority
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ const (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler lets the containers of pods go. Barriers are written and never read.
+// Reconciler lets the containers of pods go. Barriers are written and what is in them is never read.
 type Reconciler struct {
 	client client.Client
 	events events.Publisher
@@ -95,7 +96,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 	if !r.due(pod.UID, next) {
 		return reconcile.Result{}, nil
 	}
-	if err := r.do(ctx, pod, next); err != nil {
+	if err := r.do(ctx, pod, next); errors.Is(err, errTaken) {
+		r.events.Publish(takenEvent(pod))
+		return reconcile.Result{RequeueAfter: again}, nil
+	} else if err != nil {
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 			return reconcile.Result{}, nil // the pod is gone, is another by now, or goes with its namespace
 		}
@@ -110,7 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 
 func (r *Reconciler) do(ctx context.Context, pod *corev1.Pod, next Step) error {
 	if next.Reason == Ended {
-		return r.removeBarrier(ctx, barrierOf(pod))
+		return r.removeBarrier(ctx, pod)
 	}
 	return r.release(ctx, pod, next)
 }
