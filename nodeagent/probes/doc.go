@@ -13,7 +13,8 @@
 //     results stay as they were. HTTP, TCP and gRPC probes need no runtime and go on. A probe waits for its pod's IP.
 //   - No write when neither a state nor a message changed, but for one in ten minutes that brings the times up to
 //     date. At most one write a second, whatever changes.
-//   - A probe that hangs or panics costs that probe.
+//   - A probe that hangs or panics costs that probe. None runs for longer than two minutes, and those of one namespace
+//     have half of the places at most, so that no namespace keeps the probes of another from running.
 //
 // Whom it trusts: a NodePodProbe names pods, it does not describe them. Every entry is held against the agent's own
 // view: a pod of that namespace, name and UID must be on this node and not have ended, and the container must be one

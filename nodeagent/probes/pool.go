@@ -28,7 +28,7 @@ type pool struct {
 	// start is when the agent started.
 	start time.Time
 	// room bounds how many probes run at once.
-	room chan struct{}
+	room *room
 	// changed has a token in it when a state or a message changed.
 	changed chan struct{}
 
@@ -39,7 +39,7 @@ type pool struct {
 
 func newPool(run func(context.Context, *target) outcome, now func() time.Time, limit int) *pool {
 	return &pool{
-		run: run, now: now, start: now(), room: make(chan struct{}, limit), changed: make(chan struct{}, 1),
+		run: run, now: now, start: now(), room: newRoom(limit), changed: make(chan struct{}, 1),
 		workers: map[key]*worker{}, results: map[key]result{},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
@@ -18,8 +19,12 @@ import (
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
-// maxMessage bounds a message, in bytes.
-const maxMessage = 1024
+const (
+	// maxMessage bounds a message, in bytes.
+	maxMessage = 1024
+	// longest bounds the time-out of a probe: one that runs takes the place of another.
+	longest = 2 * time.Minute
+)
 
 // Runtime is what probes need of a container runtime.
 type Runtime interface {
@@ -63,9 +68,12 @@ type handlers struct {
 	runtime func() (Runtime, error)
 }
 
+// timeoutOf is how long a probe may take.
+func timeoutOf(p *corev1.Probe) time.Duration { return min(seconds(p.TimeoutSeconds), longest) }
+
 // run runs a probe, at most for its time-out and some slack.
 func (h handlers) run(ctx context.Context, t *target) outcome {
-	timeout := seconds(t.probe.TimeoutSeconds)
+	timeout := timeoutOf(&t.probe)
 	switch p := &t.probe; {
 	case p.Exec != nil:
 		return h.exec(ctx, t, p.Exec.Command, timeout)

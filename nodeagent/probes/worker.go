@@ -97,12 +97,11 @@ func (w *worker) look(ctx context.Context) (wait time.Duration) {
 // probe runs the probe when there is room, and tells when it began; not ok when ctx ended before.
 func (w *worker) probe(ctx context.Context, t *target, seen *observation) (begun time.Time, ok bool) {
 	begun = w.pool.now() // what waits for room keeps its pace
-	select {
-	case w.pool.room <- struct{}{}:
-		defer func() { <-w.pool.room }()
-	case <-ctx.Done():
+	leave, ok := w.pool.room.enter(ctx, t.pod.Namespace)
+	if !ok {
 		return begun, false
 	}
+	defer leave()
 	w.last = lastRun{instance: t.view.instance, at: begun}
 	result := w.pool.run(ctx, t)
 	*seen = result.observed(t.view.instance)

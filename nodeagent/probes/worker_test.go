@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 )
@@ -190,35 +191,100 @@ func TestWorkerChanges(t *testing.T) {
 	})
 }
 
-// TestRoom: at most so many probes run at once, however many there are, and all of them run.
+// TestRoom: at most so many probes run at once, and half of them of one namespace, however many there are, and all of
+// them run.
 func TestRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, 3)
-		var mu sync.Mutex
-		running, most := 0, 0
-		b.set(func(context.Context) outcome {
-			mu.Lock()
-			running++
-			most = max(most, running)
-			mu.Unlock()
-			time.Sleep(100 * time.Millisecond)
-			mu.Lock()
-			running--
-			mu.Unlock()
-			return bad("no")
+	for name, tc := range map[string]struct {
+		namespaces []string
+		want       int
+	}{
+		"one namespace":    {[]string{"a"}, 2},
+		"two namespaces":   {[]string{"a", "b"}, 4},
+		"three namespaces": {[]string{"a", "b", "c"}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, 4)
+				var mu sync.Mutex
+				running, most := 0, 0
+				b.set(func(context.Context) outcome {
+					mu.Lock()
+					running++
+					most = max(most, running)
+					mu.Unlock()
+					time.Sleep(100 * time.Millisecond)
+					mu.Lock()
+					running--
+					mu.Unlock()
+					return bad("no")
+				})
+				var targets []target
+				for i := range 12 {
+					container := string(rune('a' + i))
+					at := aimed(key{"u", container, "m#p"}, "c-"+container, time.Now().Add(-time.Hour), 1)
+					at.pod.Namespace = tc.namespaces[i%len(tc.namespaces)]
+					targets = append(targets, at)
+				}
+				pass(time.Hour)
+				b.aimAt(targets...)
+				pass(900 * time.Millisecond)
+				if most != tc.want || b.count() != 12 {
+					t.Errorf("%d probes, %d at once; want 12 and %d", b.count(), most, tc.want)
+				}
+				for i := range targets {
+					b.is(t, targets[i].key, "Failed", "no")
+				}
+				b.aimAt()
+				synctest.Wait()
+				if n := len(b.room.shares); n != 0 {
+					t.Errorf("%d shares are kept when nothing runs", n)
+				}
+			})
 		})
-		var targets []target
-		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
-			targets = append(targets, aimed(key{"u", name, "m#p"}, "c-"+name, time.Now().Add(-time.Hour), 1))
+	}
+}
+
+// TestSlowProbesKeepToTheirShare: a namespace whose probes take all the time there is, and are more than there are
+// places, does not keep another's from running, nor do two of them for long.
+func TestSlowProbesKeepToTheirShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 8)
+		ours := 0
+		b.pool.run = func(ctx context.Context, at *target) outcome {
+			if at.pod.Namespace == "ours" {
+				ours++ // one at a time
+				return good("")
+			}
+			select { // as commands do that end for no other reason
+			case <-ctx.Done():
+			case <-time.After(timeoutOf(&at.probe)):
+			}
+			return bad("slow")
+		}
+		aim := func(slow ...string) {
+			var targets []target
+			for _, namespace := range slow {
+				for i := range 20 {
+					at := aimed(key{types.UID(namespace), string(rune('a' + i)), "m#p"}, "c", time.Now().Add(-time.Hour), 1)
+					at.pod.Namespace, at.probe.TimeoutSeconds = namespace, 1<<30
+					targets = append(targets, at)
+				}
+			}
+			b.aimAt(targets...)
+			pass(2 * time.Second)
+			at := aimed(key{"ours", "main", "m#p"}, "c", time.Now().Add(-time.Hour), 1)
+			at.pod.Namespace, ours = "ours", 0
+			b.aimAt(append(targets, at)...)
+			pass(time.Hour)
+			b.aimAt()
+			synctest.Wait()
 		}
 		pass(time.Hour)
-		b.aimAt(targets...)
-		pass(900 * time.Millisecond)
-		if most != 3 || b.count() != 10 {
-			t.Errorf("%d probes, %d at once; want 10 and 3", b.count(), most)
+		if aim("one"); ours < 3600 {
+			t.Errorf("beside one slow namespace %d probes ran in an hour", ours)
 		}
-		for i := range targets {
-			b.is(t, targets[i].key, "Failed", "no")
+		if aim("one", "two"); ours < 20 {
+			t.Errorf("beside two slow namespaces %d probes ran in an hour", ours)
 		}
 	})
 }
