@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
@@ -42,7 +43,7 @@ func runHook(ctx context.Context, runtime Runtime, o Order, hook *corev1.Lifecyc
 	case hook.TCPSocket != nil:
 		return dial(ctx, o, hook.TCPSocket)
 	case hook.Sleep != nil:
-		sleep(ctx, time.Duration(hook.Sleep.Seconds)*time.Second)
+		sleep(ctx, seconds.Of(hook.Sleep.Seconds))
 		return nil
 	default:
 		return fmt.Errorf("it has no action that is known here")

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
@@ -77,7 +78,7 @@ func GraceOf(pod *corev1.Pod) time.Duration {
 	if pod.Spec.TerminationGracePeriodSeconds == nil {
 		return defaultGrace
 	}
-	return time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
+	return seconds.Of(*pod.Spec.TerminationGracePeriodSeconds)
 }
 
 // Stop carries out an order and returns when the instance has ended. The error is ErrForeign, the end of ctx, or one of

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,8 +22,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/flotilla-sh/flotilla/internal/events"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri/crifake"
 )
@@ -110,8 +113,10 @@ func TestStop(t *testing.T) {
 		"a hook of no known kind":        {hook: &corev1.LifecycleHandler{}, grace: 5 * time.Second, want: 5 * time.Second, event: "FailedPreStopHook"},
 		"a port that is not there":       {hook: &corev1.LifecycleHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("x")}}, grace: 5 * time.Second, want: 5 * time.Second, event: `no port named "x"`},
 		"nobody listens at the port":     {hook: &corev1.LifecycleHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("web")}}, grace: 5 * time.Second, want: 5 * time.Second, event: "127.0.0.1:1"},
+		"a sleep without end is cut":     {hook: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: math.MaxInt64}}, grace: 50 * time.Millisecond, want: 2 * time.Second},
 		"sleep is cut by the grace":      {hook: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3600}}, grace: 50 * time.Millisecond, want: 2 * time.Second},
 		"a command is cut by the grace":  {hook: command("for ever"), grace: 50 * time.Millisecond, want: 2 * time.Second, ran: true},
+		"all the time there is":          {hook: command("bye"), grace: seconds.Most, took: 8 * time.Second, want: seconds.Most - 8*time.Second, ran: true},
 		"a hook that writes too much":    {hook: command("talk"), grace: 5 * time.Second, want: 5 * time.Second, ran: true, event: "output too large: more than 65536 bytes"},
 		"an HTTP answer is awaited once": {hook: &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(1)}}, grace: 5 * time.Second, want: 5 * time.Second, event: "FailedPreStopHook"},
 	}
@@ -147,6 +152,28 @@ func TestStop(t *testing.T) {
 			}
 			if got, err := s.Stop(t.Context(), client, order); got != NotRunning || err != nil || len(runtime.Stops()) != 1 {
 				t.Errorf("a second time: %s, %v", got, err)
+			}
+		})
+	}
+}
+
+// A grace period that is too long to count is a very long one, not none.
+func TestGraceOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		seconds *int64
+		want    time.Duration
+	}{
+		"none is named":          {nil, 30 * time.Second},
+		"none at all":            {ptr.To[int64](0), 0},
+		"a minute":               {ptr.To[int64](60), time.Minute},
+		"next to an overflow":    {ptr.To[int64](9_223_372_036), seconds.Most},
+		"more than is counted":   {ptr.To[int64](10_000_000_000), seconds.Most},
+		"as much as the API has": {ptr.To[int64](math.MaxInt64), seconds.Most},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: tc.seconds}}
+			if got := GraceOf(pod); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
 	}
