@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 const (
@@ -105,7 +107,7 @@ func (c *Client) Container(ctx context.Context, id string) (Container, error) {
 }
 
 // ContainersOfPod lists the instances of the containers of the pod with this UID, those that ended and are not
-// removed yet too, the newest first. Their StartedAt is not known.
+// removed yet too, of each container the newest first. Their StartedAt is not known.
 func (c *Client) ContainersOfPod(ctx context.Context, uid string) ([]Container, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -122,15 +124,26 @@ func (c *Client) ContainersOfPod(ctx context.Context, uid string) ([]Container, 
 			Attempt: s.GetMetadata().GetAttempt(), CreatedAt: timeOf(s.GetCreatedAt()), Annotations: s.GetAnnotations(),
 		})
 	}
-	slices.SortStableFunc(out, func(a, b Container) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.Attempt, a.Attempt), strings.Compare(a.ID, b.ID))
-	})
+	slices.SortStableFunc(out, newestFirst)
 	return out, nil
+}
+
+// newestFirst orders the instances of a container. The one that runs is the newest: no other is made while it does. The
+// number of the attempt comes before the time, since a node's clock may be set back.
+func newestFirst(a, b Container) int {
+	runs := func(c Container) int {
+		if c.State == ContainerRunning {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(runs(b), runs(a)), cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
 }
 
 // StopContainer asks a container to end and ends it by force when grace (whole seconds) has passed. It returns when the
 // container has ended, which may take grace and half a minute more; a container that has ended already is no error.
 func (c *Client) StopContainer(ctx context.Context, id string, grace time.Duration) error {
+	grace = min(grace, seconds.Most)
 	ctx, cancel := context.WithTimeout(ctx, grace+stopSlack)
 	defer cancel()
 	if _, err := c.runtime.StopContainer(ctx, &criapi.StopContainerRequest{ContainerId: id, Timeout: int64(grace.Seconds())}); err != nil {

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/clock"
+
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 const (
@@ -42,6 +44,7 @@ func maxOutput(ctx context.Context) int {
 // runtime says that it took longer, the error is ErrTimeout. It is ErrTooLarge when there is more output than 1 MiB, or
 // than WithMaxOutput says: it is not read then, since many commands at once would fill the agent's memory.
 func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (Exec, error) {
+	timeout = min(timeout, seconds.Most)
 	ctx, cancel := context.WithTimeout(ctx, timeout+execSlack)
 	defer cancel()
 	most := maxOutput(ctx)
