@@ -81,6 +81,9 @@ func (r *Reconciler) stop(ctx context.Context, runtime Runtime, req *Request, pl
 	r.background.Begin(client.ObjectKeyFromObject(pod), func(ctx context.Context) error {
 		outcome, err := r.Stopper.Stop(ctx, runtime, order)
 		stops.WithLabelValues(string(outcome)).Inc()
+		if err == nil && outcome == stop.NotRunning {
+			return nil // nothing was done: what has become of it, the next look tells
+		}
 		return r.stopped(ctx, req, states, plan.Stop.At, err)
 	})
 	return nil

@@ -22,14 +22,17 @@
 //	the newest has ended, forceRecreate, not stopped by us, and
 //	the kubelet says that the container waits                     Failed      there is nothing to stop (CR-04)
 //	the newest has ended                                          Recreating
+//	the newest is made and does not run yet, forceRecreate, and
+//	none was stopped yet                                          Pending     "the container has not started yet"
 //	forceRecreate, and none was stopped yet                       Pending
 //	the newest is another than the request's, or a later one      Recreating, Succeeded when ready for long enough
 //	otherwise                                                     Pending
 //
 // States that changed are written first. Then the containers are walked through in order: Pending ones are stopped, one
-// a pass; Recreating ones are waited for where the request wants order; a Failed one ends the request unless its policy
+// a pass, as soon as they run; Recreating ones are waited for where the request wants order; a Failed one ends the request unless its policy
 // is Ignore; when all are Succeeded or Failed the request is Completed.
 //
 // With forceRecreate the state cannot tell the instance to stop from the one that follows it. So its message names the
-// instance before it is stopped.
+// instance before it is stopped. Where there turns out to be nothing to stop, nothing is taken for stopped: the next look
+// tells by the instance.
 package restart

@@ -38,6 +38,8 @@ const (
 const (
 	// missing is the message of a container that has no instance.
 	missing = "not found container on Node"
+	// notStarted is the message of a container to be stopped whose instance does not run yet.
+	notStarted = "the container has not started yet"
 	// stopping begins the message of a container whose instance is being stopped; the instance's ID follows.
 	stopping = "stopping "
 	// pollEvery is how often containers under way are looked at without an event.
@@ -176,7 +178,7 @@ func (p *Plan) walk(r *Request, f Facts) {
 				return
 			}
 		case pending:
-			if newest, ok := f.Newest[s.Name]; ok {
+			if newest, ok := f.Newest[s.Name]; ok && newest.State != cri.ContainerCreated {
 				p.Stop = &Stop{At: i, ID: newest.ID}
 			}
 			return
@@ -200,6 +202,8 @@ func next(prev State, c *Container, r *Request, f Facts) State {
 	switch {
 	case newest.State == cri.ContainerExited:
 		ended(&s, force, f.Waiting[c.Name], f.Over[c.Name])
+	case force && !s.IsKilled && newest.State == cri.ContainerCreated:
+		s.Message = notStarted
 	case force && !s.IsKilled:
 		s.Message = markOf(prev)
 	case force || restarted(newest, c.StatusContext):

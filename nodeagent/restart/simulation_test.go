@@ -45,6 +45,8 @@ type world struct {
 	// stops counts the instances of each container that were stopped, times those of one instance.
 	stops map[string][]string
 	times map[string]int
+	// crashed are containers of which an instance ended by itself.
+	crashed map[string]bool
 	away  bool
 	calm  bool
 	// slow makes each stop take long.
@@ -61,7 +63,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed int64, requests ...*Request) *world {
-	w := &world{t: t, rnd: rand.New(rand.NewSource(seed)), now: t0, stops: map[string][]string{}, times: map[string]int{}, blocked: make(chan struct{}), release: make(chan struct{}), over: make(chan struct{}, 1)}
+	w := &world{t: t, rnd: rand.New(rand.NewSource(seed)), now: t0, stops: map[string][]string{}, times: map[string]int{}, crashed: map[string]bool{}, blocked: make(chan struct{}), release: make(chan struct{}), over: make(chan struct{}, 1)}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -264,11 +266,19 @@ func (w *world) requests() []Request {
 	return list.Items
 }
 
-// kubelet starts what does not run anew.
+// kubelet starts what does not run anew, now and then in two steps.
 func (w *world) kubelet() {
 	for name, c := range w.newest() {
-		if c.State == cri.ContainerExited && (w.calm || w.rnd.Intn(2) == 0) {
+		switch {
+		case !w.calm && w.rnd.Intn(2) == 0:
+		case c.State == cri.ContainerExited:
 			w.start(name, c.Attempt+1)
+			if next := w.newest()[name]; w.chance(3) {
+				next.State, next.StartedAt = cri.ContainerCreated, time.Time{}
+			}
+		case c.State == cri.ContainerCreated && !w.calm && w.rnd.Intn(4) > 0:
+		case c.State == cri.ContainerCreated:
+			c.State, c.StartedAt = cri.ContainerRunning, w.now
 		}
 	}
 }
@@ -317,6 +327,7 @@ func (w *world) step() {
 	case 6:
 		if c := w.newest()[string(rune('a'+w.rnd.Intn(3)))]; w.chance(4) {
 			c.State = cri.ContainerExited // by itself, or because an agent that was killed had told it to
+			w.crashed[c.Name] = true
 		}
 	case 7:
 		w.endOfStop()
@@ -345,7 +356,16 @@ func TestSimulation(t *testing.T) {
 			second.Name, second.UID = "s", "s-uid"
 			first.Status.Phase, second.Status.Phase = "", ""
 			second.CreationTimestamp = metav1.NewTime(t0.Add(time.Second))
+			early := names[rnd.Intn(len(names))] // has crashed when it was asked for, and its next instance does not run yet
+			for _, r := range []*Request{first, second} {
+				for i := range r.Spec.Containers {
+					if c := &r.Spec.Containers[i]; c.Name == early {
+						c.StatusContext.ContainerID = "containerd://before"
+					}
+				}
+			}
 			w := newWorld(t, seed, first, second)
+			w.newest()[early].State, w.newest()[early].StartedAt = cri.ContainerCreated, time.Time{}
 			for range 60 {
 				w.step()
 			}
@@ -362,6 +382,9 @@ func TestSimulation(t *testing.T) {
 					if s.Phase != succeeded || !s.IsKilled && strategy.ForceRecreate {
 						t.Errorf("%s: %+v", r.Name, s)
 					}
+					if strategy.ForceRecreate && len(w.stops[s.Name]) == 0 && !w.crashed[s.Name] {
+						t.Errorf("%s: %+v, and nothing was stopped", r.Name, s)
+					}
 				}
 			}
 			for name, ids := range w.stops {
@@ -370,6 +393,35 @@ func TestSimulation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// With forceRecreate an instance that is made and does not run yet is waited for, and then stopped.
+func TestForcedOnceItRuns(t *testing.T) {
+	r := requestOf(v1beta1.ContainerRecreateRequestStrategy{ForceRecreate: true}, "a")
+	r.Spec.Containers[0].StatusContext.ContainerID = "containerd://before"
+	w := newWorld(t, 1, r)
+	w.calm = true
+	c := w.newest()["a"]
+	c.State, c.StartedAt = cri.ContainerCreated, time.Time{}
+	for range 4 {
+		w.spoke()
+		w.agent()
+	}
+	want := []State{{Name: "a", Phase: pending, Message: notStarted}}
+	if got := w.requests()[0].Status.ContainerRecreateStates; !slices.Equal(got, want) {
+		t.Errorf("before it runs: %+v, want %+v", got, want)
+	}
+	c.State, c.StartedAt = cri.ContainerRunning, t0
+	for range 8 {
+		w.spoke()
+		w.agent()
+		w.endOfStop()
+		w.kubelet()
+	}
+	s := w.requests()[0].Status
+	if len(w.stops["a"]) != 1 || s.Phase != completed || !s.ContainerRecreateStates[0].IsKilled {
+		t.Errorf("stopped %v, %s %+v", w.stops, s.Phase, s.ContainerRecreateStates)
 	}
 }
 
