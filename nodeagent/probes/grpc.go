@@ -33,12 +33,11 @@ func check(ctx context.Context, p *corev1.GRPCAction, ip string, timeout time.Du
 	if err != nil {
 		return bad(why(err, timeout))
 	}
-	defer func() { _ = wire.Close() }() // the answer is what counts
 	conn, err := grpc.NewClient("passthrough:///"+where, over(wire)...)
 	if err != nil {
-		return none("grpc: %w", err)
+		return outcome{err: errors.Join(fmt.Errorf("grpc: %w", err), wire.Close())}
 	}
-	defer func() { _ = conn.Close() }() // as above
+	defer end(ctx, wire, conn)
 	answer, err := health.NewHealthClient(conn).Check(ctx, &health.HealthCheckRequest{Service: ptr.Deref(p.Service, "")})
 	switch said := status.Convert(err); {
 	case said.Code() == codes.Unimplemented:
@@ -54,6 +53,16 @@ func check(ctx context.Context, p *corev1.GRPCAction, ip string, timeout time.Du
 	default:
 		return good(answer.GetStatus().String())
 	}
+}
+
+// end ends a connection, whether its peer reads or not: gRPC waits for some seconds to say good-bye on a wire that is
+// open. The answer is what counts, so that errors are of no interest.
+func end(ctx context.Context, wire net.Conn, conn *grpc.ClientConn) {
+	if tcp, ok := wire.(*net.TCPConn); ok && ctx.Err() != nil {
+		_ = tcp.SetLinger(0) // the peer's time is over, see lingerShortly
+	}
+	_ = wire.Close()
+	_ = conn.Close()
 }
 
 // over are the options of a client for one short question on a connection that is there.

@@ -4,6 +4,7 @@
 package probes
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -176,6 +177,39 @@ func TestGRPCWithoutHealth(t *testing.T) {
 	for _, port := range []int32{0, 65536} {
 		if got := ask(t, port, nil); got.err == nil {
 			t.Errorf("port %d: %+v, want an error: that is no result", port, got)
+		}
+	}
+}
+
+// A peer that makes the agent write, and reads nothing, holds a place no longer than the time-out says.
+func TestGRPCThatIsNotRead(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	settings := []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
+	ping := []byte{0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}
+	flood := bytes.Repeat(append(settings, ping...), 1000) // each is to be answered
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				for err == nil {
+					_, err = conn.Write(flood)
+				}
+			}()
+		}
+	}()
+	for range 5 {
+		began := time.Now()
+		got := check(t.Context(), &corev1.GRPCAction{Port: portAt(t, listener)}, "127.0.0.1", 300*time.Millisecond)
+		if took := time.Since(began); took > 2*time.Second || got.ok || got.err != nil {
+			t.Errorf("%+v after %s", got, took)
 		}
 	}
 }
