@@ -264,6 +264,14 @@ spec:
 	compare(t, ValidatePodProbeMarker(old, obj), []string{"spec.selector: cannot be changed"})
 	compare(t, ValidatePodProbeMarker(old, edited[v1alpha1.PodProbeMarker](t, base, first+"containerName: other")), nil)
 
+	// Nodes get a marker's probes once for each pod. A stored one that has more bytes than may be gets no larger.
+	command := func(n int) string { return probe + ": {exec: {command: [" + strings.Repeat("x", n) + "]}}" }
+	compare(t, validate(edited[v1alpha1.PodProbeMarker](t, base, command(16<<10-100))), nil)
+	compare(t, validate(edited[v1alpha1.PodProbeMarker](t, base, command(16<<10))), []string{"spec.probes: at most 16384 may be"})
+	old = edited[v1alpha1.PodProbeMarker](t, base, command(20_000))
+	compare(t, ValidatePodProbeMarker(old, edited[v1alpha1.PodProbeMarker](t, base, command(19_000))), nil)
+	compare(t, ValidatePodProbeMarker(old, edited[v1alpha1.PodProbeMarker](t, base, command(20_001))), []string{"spec.probes: make a second PodProbeMarker"})
+
 	// Stored ones that have a taken condition stay changeable; none gets one.
 	const taken = first + "podConditionType: PodReadyToStartContainers"
 	old = edited[v1alpha1.PodProbeMarker](t, base, taken)

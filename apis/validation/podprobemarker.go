@@ -4,6 +4,9 @@
 package validation
 
 import (
+	"encoding/json"
+	"fmt"
+	"math"
 	"net/url"
 	"strings"
 
@@ -28,13 +31,39 @@ var takenNames = map[string]bool{
 func ValidatePodProbeMarker(old, obj *v1alpha1.PodProbeMarker) field.ErrorList {
 	p := podProbeMarker(obj)
 	if old == nil {
+		p.probesSize(maxProbesBytes, obj.Spec.Probes)
 		return p.list
 	}
 	updates := problems{}
+	updates.probesSize(max(maxProbesBytes, bytesOf(old.Spec.Probes)), obj.Spec.Probes)
 	if !equality.Semantic.DeepEqual(old.Spec.Selector, obj.Spec.Selector) {
 		updates.forbidden(field.NewPath("spec", "selector"), "cannot be changed: make another PodProbeMarker")
 	}
 	return append(updates.list, p.since(podProbeMarker(old).list)...)
+}
+
+// maxProbesBytes bounds what a marker asks for: nodes get it once for each pod.
+const maxProbesBytes = 16 << 10
+
+// probesSize wants no more than so many bytes. A marker that is stored with more may keep them, and get no larger.
+func (p *problems) probesSize(most int, probes []v1alpha1.PodContainerProbe) {
+	if size := bytesOf(probes); size > most {
+		p.forbidden(field.NewPath("spec", "probes"), fmt.Sprintf("names and probes take %d bytes, at most %d may be: put long commands into the image, or make a second PodProbeMarker",
+			size, most))
+	}
+}
+
+// bytesOf is how many bytes of JSON the nodes get, marks are not among them.
+func bytesOf(probes []v1alpha1.PodContainerProbe) int {
+	sum := 0
+	for i := range probes {
+		text, err := json.Marshal(v1alpha1.ContainerProbe{Name: probes[i].Name, ContainerName: probes[i].ContainerName, Probe: probes[i].Probe})
+		if err != nil {
+			return math.MaxInt
+		}
+		sum += len(text)
+	}
+	return sum
 }
 
 func podProbeMarker(obj *v1alpha1.PodProbeMarker) *problems {

@@ -10,6 +10,10 @@
 // have ended or made way for another of their name. Probes that belong to no marker (liveness probes, names without #)
 // are left as they are while their pod is there.
 //
+// An object has a bound, which etcd sets, and one that is larger could not be written for anybody. Namespaces share it
+// evenly, and what one does not need goes to the others. Probes that are beyond the share of their namespace are left
+// out, those of the youngest pods first, and an event on their marker says so.
+//
 // A node's object is made when the node is Ready, and goes with the node. Nodes of virtual kubelets get none. A write is
 // a patch of the entries alone; it holds only for the version that was looked at, so that it undoes nobody's change.
 package nodepodprobe

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
@@ -42,6 +43,8 @@ type plan struct {
 	entries []v1alpha1.PodProbe
 	// unresolved are the probes that cannot be asked for.
 	unresolved []unresolved
+	// leftOut are those that there is no room for.
+	leftOut []leftOut
 }
 
 // unresolved is a probe of a marker that one pod has no port for.
@@ -80,16 +83,26 @@ func ready(node *corev1.Node) bool {
 	})
 }
 
-// gather fills in the entries, in order of pods.
+// gather fills in the entries, in order of pods. The oldest pods come first where there is not room for all.
 func (p *plan) gather(s *snapshot) {
-	foreign := foreignProbes(s.npp)
-	for i := range s.pods {
-		pod := &s.pods[i]
-		if !podprobe.Probed(pod) {
-			continue
+	foreign, room := foreignProbes(s.npp), mostBytes
+	var wishes []wish
+	probed := slices.DeleteFunc(slices.Clone(s.pods), func(pod corev1.Pod) bool { return !podprobe.Probed(&pod) })
+	slices.SortFunc(probed, func(a, b corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range probed {
+		pod := &probed[i]
+		wishes = append(wishes, p.wanted(pod, s.markers[pod.Namespace])...)
+		for j := range foreign[string(pod.UID)] {
+			room -= costOf(pod, &foreign[string(pod.UID)][j])
 		}
-		probes := append(p.wanted(pod, s.markers[pod.Namespace]), foreign[string(pod.UID)]...)
-		if len(probes) > 0 {
+	}
+	var granted map[types.UID][]v1alpha1.ContainerProbe
+	granted, p.leftOut = grant(wishes, room)
+	for i := range probed {
+		pod := &probed[i]
+		if probes := append(granted[pod.UID], foreign[string(pod.UID)]...); len(probes) > 0 {
 			p.entries = append(p.entries, v1alpha1.PodProbe{
 				Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID), IP: pod.Status.PodIP, Probes: probes,
 			})
@@ -118,8 +131,8 @@ func foreignProbes(npp *v1alpha1.NodePodProbe) map[string][]v1alpha1.ContainerPr
 }
 
 // wanted are the probes of the markers that select a pod, in their order.
-func (p *plan) wanted(pod *corev1.Pod, markers []podprobe.Marker) []v1alpha1.ContainerProbe {
-	var out []v1alpha1.ContainerProbe
+func (p *plan) wanted(pod *corev1.Pod, markers []podprobe.Marker) []wish {
+	var out []wish
 	for _, m := range markers {
 		if !m.Selects(pod.Labels) {
 			continue
@@ -135,9 +148,9 @@ func (p *plan) wanted(pod *corev1.Pod, markers []podprobe.Marker) []v1alpha1.Con
 				p.unresolved = append(p.unresolved, unresolved{m.PodProbeMarker, pod.Name, asked.Name, missing})
 				continue
 			}
-			out = append(out, v1alpha1.ContainerProbe{
+			out = append(out, wish{pod, m.PodProbeMarker, v1alpha1.ContainerProbe{
 				Name: v1alpha1.NodeProbeName(m.Name, asked.Name), ContainerName: asked.ContainerName, Probe: *probe,
-			})
+			}})
 		}
 	}
 	return out

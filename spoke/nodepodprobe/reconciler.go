@@ -68,6 +68,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 				u := &p.unresolved[i]
 				r.events.Publish(events.Warning(u.marker, "ProbePortUnknown", "ResolvePort", u.String()))
 			}
+			for i := range p.leftOut {
+				l := &p.leftOut[i]
+				r.events.Publish(events.Warning(l.marker, "ProbesLeftOut", "GatherProbes", l.on(req.Name)))
+			}
 			return steps.Outcome{}, nil
 		}},
 	)
