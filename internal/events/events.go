@@ -10,7 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/reference"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +32,10 @@ const (
 // Event is one fact about an object. Type is Normal or Warning; Reason and Action are CamelCase.
 type Event struct {
 	Regarding client.Object
+	// FieldPath is the part of the object that the event is about, as spec.containers{web}; empty: all of it. The recorder
+	// counts events that differ in nothing but their note as one, with the first one's note: events about parts of one
+	// object need this, or Related, to be told apart.
+	FieldPath string
 	Related   runtime.Object
 	Type      string
 	Reason    string
@@ -81,9 +87,28 @@ type key struct{ uid, kind, reason, note string }
 func (p *publisher) Publish(list ...Event) {
 	for _, e := range list {
 		if note, ok := p.note(e); ok {
-			p.recorder.Eventf(e.Regarding, e.Related, e.Type, e.Reason, e.Action, "%s", note)
+			p.recorder.Eventf(e.regarding(), e.Related, e.Type, e.Reason, e.Action, "%s", note)
 		}
 	}
+}
+
+// Of is the event about a part of its object.
+func (e Event) Of(fieldPath string) Event {
+	e.FieldPath = fieldPath
+	return e
+}
+
+// regarding is the object, or a reference to the part of it. An object of an unknown kind stands for its part.
+func (e Event) regarding() runtime.Object {
+	if e.FieldPath == "" {
+		return e.Regarding
+	}
+	ref, err := reference.GetReference(scheme.Scheme, e.Regarding)
+	if err != nil {
+		return e.Regarding
+	}
+	ref.FieldPath = e.FieldPath
+	return ref
 }
 
 // note is what to send of an event, if anything.

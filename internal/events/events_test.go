@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 )
@@ -29,6 +31,34 @@ func TestPublishHoldsBackEqualEvents(t *testing.T) {
 	p.Publish(e)
 	if n := len(rec.Events); n != 3 {
 		t.Fatalf("%d events, want 3", n)
+	}
+}
+
+// recorded keeps what events are about.
+type recorded []string
+
+//nolint:revive // the recorder's own signature
+func (r *recorded) Eventf(regarding, related runtime.Object, _, _, _, _ string, _ ...any) {
+	text := fmt.Sprintf("%T", regarding)
+	if ref, ok := regarding.(*corev1.ObjectReference); ok {
+		text = ref.Kind + " " + ref.Name + " " + ref.FieldPath
+	}
+	if related != nil {
+		text += " related"
+	}
+	*r = append(*r, text)
+}
+
+// The recorder counts events about the same thing as one: two containers of a pod are not the same thing.
+func TestEventsAboutParts(t *testing.T) {
+	var rec recorded
+	p := newAt(&rec, clocktesting.NewFakePassiveClock(time.Unix(0, 0)))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1", UID: "1"}}
+	unknown := &metav1.PartialObjectMetadata{}
+	p.Publish(Normal(pod, "Killing", "Stop", "web").Of("spec.containers{web}"), Normal(pod, "Killing", "Stop", "pod"), Normal(unknown, "Killing", "Stop", "x").Of("y"))
+	want := []string{"Pod web-1 spec.containers{web}", "*v1.Pod", "*v1.PartialObjectMetadata"}
+	if d := cmp.Diff(want, []string(rec)); d != "" {
+		t.Error(d)
 	}
 }
 

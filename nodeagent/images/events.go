@@ -31,10 +31,13 @@ func nodeImage(node string) client.Object {
 	}
 }
 
+// pathOf is the tag's place in the NodeImage.
+func pathOf(order Order) string { return "spec.images{" + order.String() + "}" }
+
 // succeeded is the event of a tag that was pulled, with the word by which others find it.
 func succeeded(node string, order Order, took time.Duration) events.Event {
 	note := fmt.Sprintf("Image %s, ecalpsedTime %s", order, took.Round(time.Millisecond))
-	return events.Normal(nodeImage(node), v1beta1.PullImageSucceedReason, action, note)
+	return events.Normal(nodeImage(node), v1beta1.PullImageSucceedReason, action, note).Of(pathOf(order))
 }
 
 // failed are the events of a tag that was given up: one for each job, one for the node.
@@ -48,5 +51,5 @@ func failed(node string, order Order, err error) []events.Event {
 		}
 		out = append(out, events.Warning(owner, v1beta1.PullImageFailedReason, action, note))
 	}
-	return append(out, events.Warning(nodeImage(node), v1beta1.PullImageFailedReason, action, note))
+	return append(out, events.Warning(nodeImage(node), v1beta1.PullImageFailedReason, action, note).Of(pathOf(order)))
 }

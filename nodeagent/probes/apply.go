@@ -66,7 +66,7 @@ func (r *Reconciler) tell(transitions []result, pods map[types.NamespacedName]*c
 		if note == "" {
 			note = fmt.Sprintf("Probe %s of container %s: %s", t.probe, t.container, t.state)
 		}
-		r.Events.Publish(events.Normal(pod, reason, "Probe", note))
+		r.Events.Publish(events.Normal(pod, reason, "Probe", note).Of("spec.containers{" + t.container + "}/" + t.probe))
 	}
 }
 

@@ -54,6 +54,9 @@ type Order struct {
 	Note string
 }
 
+// path is the container's place in the pod, as the kubelet names it in events.
+func (o *Order) path() string { return "spec.containers{" + o.Container + "}" }
+
 // Outcome is what became of an order.
 type Outcome string
 
@@ -91,7 +94,7 @@ func (s *Stopper) Stop(ctx context.Context, runtime Runtime, o Order) (Outcome, 
 	if !runs {
 		return NotRunning, nil
 	}
-	s.Events.Publish(events.Normal(o.Pod, EventKilling, "StopContainer", o.Note))
+	s.Events.Publish(events.Normal(o.Pod, EventKilling, "StopContainer", o.Note).Of(o.path()))
 	began := s.Now()
 	if hook := hookOf(o); hook != nil && o.Grace > 0 {
 		if err := s.preStop(ctx, runtime, o, hook); err != nil {
@@ -137,7 +140,7 @@ func (s *Stopper) preStop(ctx context.Context, runtime Runtime, o Order, hook *c
 		return fmt.Errorf("preStop hook of container %s: %w", o.Container, err)
 	default:
 		s.Events.Publish(events.Warning(o.Pod, EventFailedPreStopHook, "RunPreStopHook",
-			fmt.Sprintf("PreStopHook of container %s failed: %v", o.Container, err)))
+			fmt.Sprintf("PreStopHook of container %s failed: %v", o.Container, err)).Of(o.path()))
 		return nil
 	}
 }

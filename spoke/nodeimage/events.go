@@ -19,9 +19,12 @@ func failureEvents(obj *appsv1beta1.NodeImage, failures []Failure) []events.Even
 	for _, f := range failures {
 		note := fmt.Sprintf("Failed to pull image %s on node %s for %s", appsv1beta1.ImageReference(f.Image, f.Tag), obj.Name, f.Message)
 		for _, o := range f.Owners {
-			out = append(out, events.Warning(ownerOf(o), appsv1beta1.PullImageFailedReason, "PullImage", note))
+			e := events.Warning(ownerOf(o), appsv1beta1.PullImageFailedReason, "PullImage", note)
+			e.Related = obj // else events of all nodes count as one, with the first node's note
+			out = append(out, e)
 		}
-		out = append(out, events.Warning(obj, appsv1beta1.PullImageFailedReason, "PullImage", note))
+		node := ownerOf(corev1.ObjectReference{APIVersion: appsv1beta1.SchemeGroupVersion.String(), Kind: "NodeImage", Name: obj.Name, UID: obj.UID})
+		out = append(out, events.Warning(node, appsv1beta1.PullImageFailedReason, "PullImage", note).Of("spec.images{"+appsv1beta1.ImageReference(f.Image, f.Tag)+"}"))
 	}
 	return out
 }
