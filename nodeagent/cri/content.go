@@ -129,7 +129,7 @@ func (s *store) manifest(ctx context.Context, info *content.Info) (manifest, err
 	if known {
 		return m, nil
 	}
-	if info.GetSize() <= largestManifest {
+	if size := info.GetSize(); size >= 0 && size <= largestManifest {
 		raw, err := s.read(ctx, digest, info.GetSize())
 		if err != nil {
 			return manifest{}, err

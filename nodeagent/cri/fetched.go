@@ -13,7 +13,9 @@ import (
 
 const (
 	// mostBlobs is how many layers an image may have whose progress is told.
-	mostBlobs = 1000
+	mostBlobs = 500
+	// longestDigest bounds a digest, in bytes; that of a sha512 has 135.
+	longestDigest = 150
 	// largestBlob bounds the size, in bytes, that a registry can make us believe.
 	largestBlob = 1 << 40
 	// almost is the highest percentage before a pull has returned: layers are still to be unpacked.
@@ -88,6 +90,9 @@ func manifestOf(digest string, raw []byte) (manifest, error) {
 	}
 	m := manifest{digest: digest}
 	for _, b := range append(read.Layers, read.Config) {
+		if len(b.Digest) > longestDigest {
+			return manifest{}, fmt.Errorf("manifest %s has a digest of %d bytes", digest, len(b.Digest))
+		}
 		if b.Digest != "" {
 			b.Size = min(largestBlob, max(0, b.Size))
 			m.blobs = append(m.blobs, b)

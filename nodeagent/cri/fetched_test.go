@@ -4,11 +4,16 @@
 package cri
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
+
+	content "github.com/containerd/containerd/api/services/content/v1"
+	"google.golang.org/grpc"
 )
 
 func image(digest string, sizes ...any) manifest {
@@ -83,6 +88,7 @@ func TestManifestOf(t *testing.T) {
 	for name, raw := range map[string]string{
 		"no JSON":         `<html>`,
 		"too many layers": `{"layers":[` + strings.Repeat(`{"digest":"sha256:1"},`, mostBlobs) + `{"digest":"sha256:1"}]}`,
+		"a long digest":   `{"layers":[{"digest":"sha256:1"},{"digest":"sha256:` + strings.Repeat("f", longestDigest) + `"}]}`,
 	} {
 		if m, err := manifestOf("m", []byte(raw)); err == nil || len(m.blobs) > 0 {
 			t.Errorf("%s: %v", name, m)
@@ -91,6 +97,28 @@ func TestManifestOf(t *testing.T) {
 	index, err := manifestOf("m", []byte(`{"manifests":[{"digest":"sha256:1","size":1}]}`))
 	if err != nil || len(index.blobs) > 0 {
 		t.Errorf("an index has no layers: %v %v", index, err)
+	}
+}
+
+// unread is a content service of which nothing may be read.
+type unread struct {
+	content.ContentClient
+	t *testing.T
+}
+
+func (u unread) Read(context.Context, *content.ReadContentRequest, ...grpc.CallOption) (content.Content_ReadClient, error) {
+	u.t.Error("it was read")
+	return nil, errors.New("not to be read")
+}
+
+// What the runtime says of a manifest's size is not believed when it cannot be.
+func TestManifestOfImpossibleSize(t *testing.T) {
+	s := &store{service: unread{t: t}, known: map[string]manifest{}}
+	for _, size := range []int64{-1, math.MinInt64, largestManifest + 1, math.MaxInt64} {
+		m, err := s.manifest(t.Context(), &content.Info{Digest: "sha256:" + strconv.FormatInt(size, 10), Size: size})
+		if err != nil || len(m.blobs) > 0 {
+			t.Errorf("%d bytes: %v, %v", size, m, err)
+		}
 	}
 }
 

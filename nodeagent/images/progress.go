@@ -6,7 +6,10 @@ package images
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
@@ -48,10 +51,22 @@ func (w *worker) look(ctx context.Context, teller Progressor, image string, sinc
 	if !w.puller.looking.TryLock() { // a look goes through all blobs: many pulls take turns
 		return true
 	}
-	at, err := teller.Progress(ctx, image, since)
-	w.puller.looking.Unlock()
+	at, err := w.ask(ctx, teller, image, since)
 	if percent, known := at.Percent(); err == nil && known {
 		w.change(func() { w.status.Progress = max(w.status.Progress, percent) })
 	}
 	return !errors.Is(err, cri.ErrUnsupported)
+}
+
+// ask holds the turn that was had. A panic, of which what a registry wrote may be the cause, costs the progress of this
+// pull alone.
+func (w *worker) ask(ctx context.Context, teller Progressor, image string, since time.Time) (at cri.Fetched, err error) {
+	defer w.puller.looking.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			log.FromContext(ctx).Error(nil, "Panic of a look at a pull", "image", image, "panic", p, "stack", string(debug.Stack()))
+			at, err = cri.Fetched{}, cri.ErrUnsupported
+		}
+	}()
+	return teller.Progress(ctx, image, since)
 }

@@ -83,6 +83,37 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// breaker is a runtime of which a look panics.
+type breaker struct {
+	*player
+	looks int
+}
+
+func (b *breaker) Progress(context.Context, string, time.Time) (cri.Fetched, error) {
+	b.looks++ // looks take turns
+	panic("makeslice: cap out of range")
+}
+
+func (b *breaker) Current() (Runtime, error) { return b, nil }
+
+// A look that panics costs the progress of its pull, and no other pull the turn to look.
+func TestPanicOfALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		play := &breaker{player: &player{}}
+		play.pull = func(context.Context, int, cri.Pull) error { time.Sleep(time.Minute); return nil }
+		p := play.puller(0)
+		p.Runtime = play
+		for i, tag := range []string{"1", "2"} {
+			start(t.Context(), p, order(tag, nil))
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			if got := stateOf(p, Key{"img", tag}); got.Phase != v1beta1.ImagePhaseSucceeded || play.looks != i+1 {
+				t.Errorf("pull %d: %+v after %d looks", i+1, got, play.looks)
+			}
+		}
+	})
+}
+
 func TestProgressAlone(t *testing.T) {
 	at := func(change func(*v1beta1.NodeImageStatus)) v1beta1.NodeImageStatus {
 		s := v1beta1.NodeImageStatus{Desired: 2, ImageStatuses: map[string]v1beta1.ImageStatus{
