@@ -11,7 +11,12 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 )
+
+// settled is how long a connection must hold for the next search to come at once: a runtime that answers and hangs up is
+// searched with pauses, as one that does not answer.
+const settled = 5 * time.Second
 
 // State is where a Connector stands, see the table in the package comment.
 type State string
@@ -51,6 +56,7 @@ type Connector struct {
 	log    logr.Logger
 	period time.Duration
 	pause  wait.Backoff
+	clock  clock.PassiveClock
 
 	mu          sync.Mutex
 	client      *Client
@@ -67,6 +73,7 @@ func NewConnector(finder Finder, log logr.Logger) *Connector {
 		log:    log,
 		period: 10 * time.Second,
 		pause:  wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 16, Cap: 5 * time.Second},
+		clock:  clock.RealClock{},
 		status: Status{State: Searching, Reason: "the search has not begun"},
 
 		changed: make(chan struct{}),
@@ -123,18 +130,28 @@ func (c *Connector) Subscribe() <-chan Status {
 func (c *Connector) Start(ctx context.Context) error {
 	pause := c.pause
 	for ctx.Err() == nil {
-		client, err := c.find(ctx)
-		c.set(client, err)
-		if err != nil {
-			sleep(ctx, pause.Step())
-			continue
+		if c.connect(ctx) >= settled {
+			pause = c.pause
+			continue // with a search at once
 		}
-		pause = c.pause
-		err = client.WaitLost(ctx, c.period)
-		c.set(nil, err)
-		_ = client.Close() // it is of no further use, whatever Close says
+		sleep(ctx, pause.Step())
 	}
 	return nil
+}
+
+// connect searches, and returns how long the connection that was found held: 0 without one.
+func (c *Connector) connect(ctx context.Context) time.Duration {
+	client, err := c.find(ctx)
+	c.set(client, err)
+	if err != nil {
+		return 0
+	}
+	began := c.clock.Now()
+	err = client.WaitLost(ctx, c.period)
+	held := c.clock.Now().Sub(began)
+	c.set(nil, err)
+	_ = client.Close() // it is of no further use, whatever Close says
+	return held
 }
 
 // NeedLeaderElection is false: every node has its own runtime.

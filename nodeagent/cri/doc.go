@@ -19,6 +19,6 @@
 //	Up         the runtime answers             -> Lost when its connection breaks or it stops answering
 //	Lost       it answered once                -> Up when one answers again
 //
-// Searching and Lost look for sockets anew with a growing pause (0.2 s to 5 s), so a socket that appears later
+// Searching and Lost look for sockets anew with a growing pause (0.2 s to 5 s; none when a connection has held for 5 s), so a socket that appears later
 // or somewhere else is found, and a runtime that is back is in use again within 10 s.
 package cri
