@@ -22,13 +22,14 @@ func storedStates(npp *v1alpha1.NodePodProbe) map[key]v1alpha1.ContainerProbeSta
 			found[name{pod.UID, state.Name}] = state
 		}
 	}
-	out := map[key]v1alpha1.ContainerProbeState{}
+	out, twins := map[key]v1alpha1.ContainerProbeState{}, twinsOf(&npp.Spec)
 	for i := range npp.Spec.PodProbes {
 		entry := &npp.Spec.PodProbes[i]
 		for j := range entry.Probes {
 			p := &entry.Probes[j]
-			if state, ok := found[name{entry.UID, p.Name}]; ok {
-				out[key{types.UID(entry.UID), p.ContainerName, p.Name}] = state
+			k := key{types.UID(entry.UID), p.ContainerName, p.Name}
+			if state, ok := found[name{entry.UID, p.Name}]; ok && !twins[k] {
+				out[k] = state
 			}
 		}
 	}
@@ -46,14 +47,18 @@ type statusPlan struct {
 	stale time.Duration
 }
 
-// planStatus takes the stored states of probes that are still wanted, and puts what was found on top.
+// planStatus takes the stored states of probes that are still wanted, and puts what was found on top. Probes whose name
+// is taken have no place in a status.
 func planStatus(npp *v1alpha1.NodePodProbe, stored map[key]v1alpha1.ContainerProbeState, found map[key]result) statusPlan {
-	plan := statusPlan{}
+	plan, twins := statusPlan{}, twinsOf(&npp.Spec)
 	for i := range npp.Spec.PodProbes {
 		entry := &npp.Spec.PodProbes[i]
 		pod := v1alpha1.PodProbeStatus{Name: entry.Name, Namespace: entry.Namespace, UID: entry.UID}
 		for j := range entry.Probes {
 			k := key{types.UID(entry.UID), entry.Probes[j].ContainerName, entry.Probes[j].Name}
+			if twins[k] {
+				continue
+			}
 			if state, ok := plan.state(stored[k], found, k); ok {
 				pod.ProbeStates = append(pod.ProbeStates, state)
 			}

@@ -84,6 +84,33 @@ func TestPlanStatus(t *testing.T) {
 	}
 }
 
+// Two probes of one name, which admission lets into no marker, are told apart by nothing in a status: the first alone is
+// in it, or each pass would change it.
+func TestStatusOfTwins(t *testing.T) {
+	npp := &v1alpha1.NodePodProbe{}
+	npp.Spec.PodProbes = []v1alpha1.PodProbe{
+		entryOf("web", "u", probeOf("m#a", "main"), probeOf("m#a", "side")), entryOf("web", "u", probeOf("m#a", "late")), entryOf("other", "o", probeOf("m#a", "side")),
+	}
+	results := map[key]result{}
+	for _, k := range []key{{"u", "main", "m#a"}, {"u", "side", "m#a"}, {"u", "late", "m#a"}, {"o", "side", "m#a"}} {
+		results[k] = found(k, "Succeeded", k.container, 1, 2)
+	}
+	for pass := range 3 {
+		plan := planStatus(npp, storedStates(npp), results)
+		if plan.changed != (pass == 0) {
+			t.Errorf("pass %d writes: %v", pass, plan.changed)
+		}
+		npp.Status.PodProbeStatuses = plan.statuses
+	}
+	want := []v1alpha1.PodProbeStatus{
+		{Name: "web", Namespace: "ns", UID: "u", ProbeStates: []v1alpha1.ContainerProbeState{stateOf("m#a", "Succeeded", "main", 1, 2)}},
+		{Name: "other", Namespace: "ns", UID: "o", ProbeStates: []v1alpha1.ContainerProbeState{stateOf("m#a", "Succeeded", "side", 1, 2)}},
+	}
+	if diff := cmp.Diff(want, npp.Status.PodProbeStatuses); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
 // Entries without times, which other agents write, get some: the API server takes no null.
 func TestStatusHasTimes(t *testing.T) {
 	npp := &v1alpha1.NodePodProbe{}

@@ -55,12 +55,14 @@ const (
 	NoContainer Refusal = "NoContainer"
 	// HostNamed: the probe names a host; only pods are probed.
 	HostNamed Refusal = "HostNamed"
+	// NameTaken: a probe of another container of the pod has the name; results are told apart by names alone.
+	NameTaken Refusal = "NameTaken"
 )
 
 // targetsOf holds the entries of a NodePodProbe against the pods of this node. It returns what to probe, and how
 // many probes were refused for which reason.
 func targetsOf(spec *v1alpha1.NodePodProbeSpec, pods map[types.NamespacedName]*corev1.Pod) (map[key]target, map[Refusal]int) {
-	targets, refused := map[key]target{}, map[Refusal]int{}
+	targets, refused, twins := map[key]target{}, map[Refusal]int{}, twinsOf(spec)
 	for i := range spec.PodProbes {
 		entry := &spec.PodProbes[i]
 		name := types.NamespacedName{Namespace: entry.Namespace, Name: entry.Name}
@@ -76,10 +78,32 @@ func targetsOf(spec *v1alpha1.NodePodProbeSpec, pods map[types.NamespacedName]*c
 				continue
 			}
 			k := key{pod.UID, p.ContainerName, p.Name}
+			if twins[k] {
+				refused[NameTaken]++
+				continue
+			}
 			targets[k] = target{key: k, pod: name, probe: p.Probe, view: viewOf(pod, p.ContainerName)}
 		}
 	}
 	return targets, refused
+}
+
+// twinsOf returns the probes of which another container of their pod has one of the same name before them.
+func twinsOf(spec *v1alpha1.NodePodProbeSpec) map[key]bool {
+	twins, first := map[key]bool{}, map[key]string{}
+	for i := range spec.PodProbes {
+		entry := &spec.PodProbes[i]
+		for j := range entry.Probes {
+			p := &entry.Probes[j]
+			name := key{uid: types.UID(entry.UID), probe: p.Name}
+			if container, taken := first[name]; !taken {
+				first[name] = p.ContainerName
+			} else if container != p.ContainerName {
+				twins[key{name.uid, p.ContainerName, p.Name}] = true
+			}
+		}
+	}
+	return twins
 }
 
 func refusePod(pod *corev1.Pod, uid string) Refusal {

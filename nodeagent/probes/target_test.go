@@ -56,14 +56,14 @@ func TestTargets(t *testing.T) {
 	otherNamespace.Namespace = "other"
 	targets, refused := targetsOf(&v1alpha1.NodePodProbeSpec{PodProbes: []v1alpha1.PodProbe{
 		entryOf("web", "u", probeOf("m#p", "main"), probeOf("m#side", "side"), probeOf("m#late", "late"), probeOf("m#once", "once"),
-			probeOf("m#none", "none"), tcpHost, httpHost),
+			probeOf("m#none", "none"), tcpHost, httpHost, probeOf("m#p", "side")),
 		entryOf("web", "old", probeOf("m#p", "main"), probeOf("m#q", "main")),
 		entryOf("web", "", probeOf("m#p", "main")),
 		entryOf("elsewhere", "x", probeOf("m#p", "main")),
 		otherNamespace,
 		entryOf("ended", "e", probeOf("m#p", "main")),
 	}}, pods)
-	wantRefused := map[Refusal]int{NotHere: 2, OtherPod: 3, Ended: 1, NoContainer: 1, HostNamed: 2}
+	wantRefused := map[Refusal]int{NotHere: 2, OtherPod: 3, Ended: 1, NoContainer: 1, HostNamed: 2, NameTaken: 1}
 	if diff := cmp.Diff(wantRefused, refused); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
