@@ -144,7 +144,7 @@ func keptFor(job *v1beta1.ImagePullJob, terms Terms) int32 {
 		kept = int64(*pull.TimeoutSeconds) * int64(*pull.BackoffLimit)
 	}
 	const most = 1 << 30
-	return int32(min(most, kept+int64(terms.DefaultTTL)+int64(terms.Spread*alwaysSpread))) //nolint:gosec // bounded
+	return int32(min(most, min(most, kept)+int64(terms.DefaultTTL)+int64(terms.Spread*alwaysSpread))) //nolint:gosec // bounded
 }
 
 // Adjust brings the policy of a tag that is being pulled to what the jobs under way say now, adds pull secrets that came

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/imageref"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 // Snapshot is what a pass looks at.
@@ -74,7 +75,7 @@ func (p *Plan) end(s Snapshot) {
 	st, policy := &p.Status, s.Job.Spec.CompletionPolicy
 	done, always := st.Succeeded+st.Failed, policy.Type != v1beta1.CompletionPolicyNever
 	if always && policy.ActiveDeadlineSeconds != nil && done != st.Desired {
-		left := st.StartTime.Add(time.Duration(*policy.ActiveDeadlineSeconds) * time.Second).Sub(s.Now)
+		left := st.StartTime.Add(seconds.Of(*policy.ActiveDeadlineSeconds)).Sub(s.Now)
 		if left <= 0 {
 			p.overdue(s)
 			return

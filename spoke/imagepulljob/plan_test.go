@@ -5,6 +5,7 @@ package imagepulljob
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -116,6 +117,16 @@ func TestMakePlan(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A deadline that means "never" is none that is past.
+func TestDistantDeadlines(t *testing.T) {
+	for _, d := range []int64{10_000_000_000, math.MaxInt64} {
+		j := job("j", func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.ActiveDeadlineSeconds = &d })
+		if p := MakePlan(snapshot(j, node("a", j, "Pulling"))); p.Status.CompletionTime != nil || p.Wait < 24*time.Hour {
+			t.Errorf("%d s: ended %v, %q, wait %s", d, p.Status.CompletionTime, p.Status.Message, p.Wait)
+		}
 	}
 }
 
@@ -231,6 +242,7 @@ func TestKeptFor(t *testing.T) {
 		"never, less": {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.Type = "Never" }, 0, 24*3600 - 600},
 		"never, more": {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.Type = "Never" }, 1, 24*3600 + 600},
 		"beyond all":  {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](1 << 40) }, 0, 1 << 30},
+		"for ever":    {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](math.MaxInt64) }, 1, 1 << 30},
 	} {
 		if got := keptFor(job("j", tc.change), Terms{DefaultTTL: 300, Spread: tc.spread}); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)

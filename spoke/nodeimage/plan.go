@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
@@ -160,7 +161,7 @@ func overAt(obj *appsv1beta1.NodeImage, image string, tag *appsv1beta1.ImageTagS
 	if status == nil || status.CompletionTime == nil || tag.PullPolicy == nil || tag.PullPolicy.TTLSecondsAfterFinished == nil {
 		return time.Time{}, false
 	}
-	return status.CompletionTime.Add(time.Duration(*tag.PullPolicy.TTLSecondsAfterFinished) * time.Second), true
+	return status.CompletionTime.Add(seconds.Of(*tag.PullPolicy.TTLSecondsAfterFinished)), true
 }
 
 // held is how long a tag rests that is over but waited for.
@@ -228,7 +229,7 @@ func overdue(obj *appsv1beta1.NodeImage, image string, tag *appsv1beta1.ImageTag
 	case status.CompletionTime != nil || tag.PullPolicy == nil || tag.PullPolicy.ActiveDeadlineSeconds == nil:
 		return "", 0
 	default:
-		deadline := time.Duration(*tag.PullPolicy.ActiveDeadlineSeconds) * time.Second
+		deadline := seconds.Of(*tag.PullPolicy.ActiveDeadlineSeconds)
 		at, message = at.Add(deadline), appsv1beta1.ImageDeadlineMessage
 	}
 	if left := at.Sub(now); left > 0 {

@@ -4,6 +4,7 @@
 package nodeimage
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -185,6 +187,7 @@ func TestGiveUp(t *testing.T) {
 		"pulls for long":                       {tagged(asked(100*time.Hour, nil), pulling(2)), "", 0},
 		"pulls within its deadline":            {tagged(asked(time.Minute, ptr.To[int64](60)), pulling(2)), "", 10 * time.Minute},
 		"pulls 10 minutes beyond its deadline": {tagged(asked(11*time.Minute, ptr.To[int64](60)), pulling(2)), late, 0},
+		"pulls within a distant deadline":      {tagged(asked(time.Minute, ptr.To[int64](math.MaxInt64)), pulling(2)), "", seconds.Most + 9*time.Minute},
 		"has an end":                           {tagged(asked(time.Hour, ptr.To[int64](60)), ended), "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
