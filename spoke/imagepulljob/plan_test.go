@@ -242,7 +242,9 @@ func TestKeptFor(t *testing.T) {
 		"never, less": {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.Type = "Never" }, 0, 24*3600 - 600},
 		"never, more": {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.Type = "Never" }, 1, 24*3600 + 600},
 		"beyond all":  {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](1 << 40) }, 0, 1 << 30},
-		"for ever":    {func(j *v1beta1.ImagePullJob) { j.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](math.MaxInt64) }, 1, 1 << 30},
+		"for ever": {func(j *v1beta1.ImagePullJob) {
+			j.Spec.CompletionPolicy.ActiveDeadlineSeconds = ptr.To[int64](math.MaxInt64)
+		}, 1, 1 << 30},
 	} {
 		if got := keptFor(job("j", tc.change), Terms{DefaultTTL: 300, Spread: tc.spread}); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)

@@ -6,7 +6,9 @@
 //
 // It promises that a tag is there as long as somebody asks for it and no longer: it goes with its last job, or when its
 // time after its end is over. A tag of which the node's agent says nothing for ten minutes fails, with a message that
-// says so, and so does one that is overdue by ten minutes: a dead node holds up no job.
+// says so. So does one that the agent began with, when nobody has heard of the node for ten minutes, or when it is overdue
+// by ten minutes: by its deadline, or without one by the attempts that it and the tags beside it have. A dead node or
+// agent holds up no job.
 //
 // States of a NodeImage:
 //

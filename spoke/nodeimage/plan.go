@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/seconds"
@@ -180,95 +179,4 @@ func ended(obj *appsv1beta1.NodeImage, image string, tags []appsv1beta1.ImageTag
 func isJob(o corev1.ObjectReference) bool {
 	group, _, _ := strings.Cut(o.APIVersion, "/")
 	return o.Kind == "ImagePullJob" && group == appsv1beta1.GroupName
-}
-
-// silence is how long an agent may say nothing of a tag, and how late it may be after a deadline.
-const silence = 10 * time.Minute
-
-// Failure is a tag that is given up in the agent's place.
-type Failure struct {
-	Image, Tag, Message string
-	Owners              []corev1.ObjectReference
-}
-
-// GiveUp returns the status with the tags failed that the agent left alone, which they are, and when to look again. With
-// no failures the status is as it was.
-func GiveUp(obj *appsv1beta1.NodeImage, now time.Time) (appsv1beta1.NodeImageStatus, []Failure, time.Duration) {
-	var failures []Failure
-	var wait time.Duration
-	status := obj.Status.DeepCopy()
-	for name, image := range obj.Spec.Images {
-		for i := range image.Tags {
-			tag := &image.Tags[i]
-			message, left := overdue(obj, name, tag, now)
-			wait = steps.Sooner(wait, left)
-			if message == "" {
-				continue
-			}
-			failures = append(failures, Failure{name, tag.Tag, message, tag.OwnerReferences})
-			fail(status, name, tag, message, metav1.NewTime(now).Rfc3339Copy())
-		}
-	}
-	if len(failures) == 0 {
-		return obj.Status, nil, wait
-	}
-	dropStatuses(status, obj)
-	status.CountStatus(&obj.Spec)
-	return *status, failures, wait
-}
-
-// overdue says why a tag is given up, or when it would be.
-func overdue(obj *appsv1beta1.NodeImage, image string, tag *appsv1beta1.ImageTagSpec, now time.Time) (string, time.Duration) {
-	if tag.CreatedAt == nil {
-		return "", 0
-	}
-	status := obj.TagStatus(image, tag.Tag, tag.Version)
-	at, message := tag.CreatedAt.Add(silence), appsv1beta1.ImageNodeSilentMessage
-	switch {
-	case status == nil:
-	case status.CompletionTime != nil || tag.PullPolicy == nil || tag.PullPolicy.ActiveDeadlineSeconds == nil:
-		return "", 0
-	default:
-		deadline := seconds.Of(*tag.PullPolicy.ActiveDeadlineSeconds)
-		at, message = at.Add(deadline), appsv1beta1.ImageDeadlineMessage
-	}
-	if left := at.Sub(now); left > 0 {
-		return "", left
-	}
-	return message, 0
-}
-
-// fail puts the failed tag into the status, in place of what it says of the tag.
-func fail(status *appsv1beta1.NodeImageStatus, image string, tag *appsv1beta1.ImageTagSpec, message string, now metav1.Time) {
-	entry := appsv1beta1.ImageTagStatus{Tag: tag.Tag, Version: tag.Version}
-	var tags []appsv1beta1.ImageTagStatus
-	for _, s := range status.ImageStatuses[image].Tags {
-		if s.Tag != tag.Tag {
-			tags = append(tags, s)
-		} else if s.Version == tag.Version {
-			entry = s
-		}
-	}
-	entry.Phase, entry.Message, entry.CompletionTime = appsv1beta1.ImagePhaseFailed, message, &now
-	if status.ImageStatuses == nil {
-		status.ImageStatuses = map[string]appsv1beta1.ImageStatus{}
-	}
-	status.ImageStatuses[image] = appsv1beta1.ImageStatus{Tags: sortTags(append(tags, entry))}
-}
-
-// dropStatuses leaves out what is no longer asked for.
-func dropStatuses(status *appsv1beta1.NodeImageStatus, obj *appsv1beta1.NodeImage) {
-	for name, image := range status.ImageStatuses {
-		var tags []appsv1beta1.ImageTagStatus
-		for _, s := range image.Tags {
-			if obj.TagSpec(name, s.Tag) != nil {
-				tags = append(tags, s)
-			}
-		}
-		if len(tags) == 0 {
-			delete(status.ImageStatuses, name)
-			continue
-		}
-		status.ImageStatuses[name] = appsv1beta1.ImageStatus{Tags: tags}
-	}
 }

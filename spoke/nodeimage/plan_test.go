@@ -4,7 +4,6 @@
 package nodeimage
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -161,57 +159,6 @@ func TestCleanSecrets(t *testing.T) {
 			got, _ := Clean(obj, Known{Secret: there}, noon)
 			if diff := cmp.Diff(tc.want, got["a"].PullSecrets); diff != "" {
 				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestGiveUp(t *testing.T) {
-	asked := func(since time.Duration, deadline *int64) appsv1beta1.ImageTagSpec {
-		return appsv1beta1.ImageTagSpec{Tag: "1", Version: 2, CreatedAt: ago(since), PullPolicy: &appsv1beta1.ImageTagPullPolicy{ActiveDeadlineSeconds: deadline}}
-	}
-	pulling := func(version int64) *appsv1beta1.ImageTagStatus {
-		return &appsv1beta1.ImageTagStatus{Tag: "1", Version: version, Phase: "Pulling", StartTime: ago(time.Hour)}
-	}
-	ended := pulling(2)
-	ended.CompletionTime = ago(0)
-	const silent, late = "node has not responded for a long time", "pulling exceeds the activeDeadlineSeconds"
-	for name, tc := range map[string]struct {
-		obj     *appsv1beta1.NodeImage
-		message string
-		wait    time.Duration
-	}{
-		"nothing said for 4 minutes":           {tagged(asked(4*time.Minute, nil), nil), "", 6 * time.Minute},
-		"nothing said for 10 minutes":          {tagged(asked(10*time.Minute, nil), nil), silent, 0},
-		"only another version is spoken of":    {tagged(asked(10*time.Minute, nil), pulling(1)), silent, 0},
-		"pulls for long":                       {tagged(asked(100*time.Hour, nil), pulling(2)), "", 0},
-		"pulls within its deadline":            {tagged(asked(time.Minute, ptr.To[int64](60)), pulling(2)), "", 10 * time.Minute},
-		"pulls 10 minutes beyond its deadline": {tagged(asked(11*time.Minute, ptr.To[int64](60)), pulling(2)), late, 0},
-		"pulls within a distant deadline":      {tagged(asked(time.Minute, ptr.To[int64](math.MaxInt64)), pulling(2)), "", seconds.Most + 9*time.Minute},
-		"has an end":                           {tagged(asked(time.Hour, ptr.To[int64](60)), ended), "", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := tc.obj.DeepCopy()
-			status, failures, wait := GiveUp(tc.obj, noon)
-			if wait != tc.wait || (len(failures) == 1) != (tc.message != "") {
-				t.Fatalf("%v, wait %s", failures, wait)
-			}
-			if diff := cmp.Diff(before, tc.obj); diff != "" {
-				t.Errorf("the cache's object was changed: %s", diff)
-			}
-			if tc.message == "" {
-				return
-			}
-			got := status.ImageStatuses["a"].Tags
-			if len(got) != 1 || got[0].Phase != "Failed" || got[0].Version != 2 || got[0].Message != tc.message || !got[0].CompletionTime.Time.Equal(noon) {
-				t.Errorf("status %+v", got)
-			}
-			if status.Desired != 1 || status.Failed != 1 || status.Pulling != 0 {
-				t.Errorf("counts %+v", status)
-			}
-			tc.obj.Status = status
-			if _, again, _ := GiveUp(tc.obj, noon); len(again) > 0 {
-				t.Error("given up twice")
 			}
 		})
 	}

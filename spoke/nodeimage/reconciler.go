@@ -118,7 +118,7 @@ func (r *Reconciler) keep(ctx context.Context, node *corev1.Node, obj *appsv1bet
 	if !equality.Semantic.DeepEqual(obj.Labels, changed.Labels) || !equality.Semantic.DeepEqual(obj.Spec, changed.Spec) {
 		return again(r.client.Patch(ctx, changed, client.MergeFromWithOptions(obj, client.MergeFromWithOptimisticLock{}), fieldOwner))
 	}
-	status, failures, left := GiveUp(obj, r.Clock.Now())
+	status, failures, left := GiveUp(obj, node, r.Clock.Now())
 	if len(failures) == 0 {
 		return reconcile.Result{RequeueAfter: atLeast(steps.Sooner(wait, left))}, nil
 	}

@@ -115,3 +115,25 @@ func TestGivenUpTagsAreTold(t *testing.T) {
 		t.Errorf("status %+v", now.Status)
 	}
 }
+
+// A node that died while it pulled holds up nobody, whatever its agent said last.
+func TestTagsOfALostNodeAreGivenUp(t *testing.T) {
+	obj := tagged(appsv1beta1.ImageTagSpec{Tag: "1", CreatedAt: ago(20 * time.Minute)},
+		&appsv1beta1.ImageTagStatus{Tag: "1", Phase: appsv1beta1.ImagePhasePulling, Progress: 40, StartTime: ago(20 * time.Minute)})
+	obj.Name = "n"
+	for status, want := range map[corev1.ConditionStatus]appsv1beta1.ImagePullPhase{
+		corev1.ConditionUnknown: appsv1beta1.ImagePhaseFailed, corev1.ConditionFalse: appsv1beta1.ImagePhasePulling, corev1.ConditionTrue: appsv1beta1.ImagePhasePulling,
+	} {
+		c, _, _, err := pass(t, interceptor.Funcs{}, obj.DeepCopy(), nodeReady(status, 11*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := &appsv1beta1.NodeImage{}
+		if err := c.Get(t.Context(), client.ObjectKey{Name: "n"}, now); err != nil {
+			t.Fatal(err)
+		}
+		if got := now.TagStatus("a", "1", 0); got.Phase != want || got.Progress != 40 {
+			t.Errorf("ready %s: %+v", status, got)
+		}
+	}
+}
