@@ -5,6 +5,7 @@ package imagepulljob
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,54 @@ func TestAJobThatCannotEndSaysWhy(t *testing.T) {
 	}
 	if len(out) != 1 || out[0].Reason != "FailedRemovePullSecret" || !strings.Contains(out[0].Note, "flotilla-spoke-pull-secrets") {
 		t.Errorf("told %+v", out)
+	}
+}
+
+// The agents' namespace may be taken away while the spoke runs: a job says so, and looks again soon, since nothing tells
+// when it is there again. It goes on by itself then.
+func TestAJobThatCannotCopySaysWhy(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"gone":            apierrors.NewNotFound(corev1.Resource("namespaces"), "c"),
+		"on its way out":  apierrors.NewForbidden(corev1.Resource("secrets"), "s", errors.New("namespace c is being terminated")),
+		"without a role":  apierrors.NewForbidden(corev1.Resource("secrets"), "s", nil),
+		"there once more": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeyring(t, sourceSecret())
+			k.client = interceptor.NewClient(k.client.(client.WithWatch), interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+					if refusal != nil {
+						return refusal
+					}
+					return c.Create(ctx, obj, opts...)
+				},
+			})
+			job := keyedJob("a", "regcred")
+			job.Spec.Image, job.Finalizers = "nginx:1", []string{v1beta1.ImagePullJobFinalizer}
+			scheme := runtime.NewScheme()
+			if err := v1beta1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(job, node("n", job, "none")).WithStatusSubresource(job).Build()
+			var out told
+			r := newReconciler(c, c, Options{Clock: testclock.NewFakePassiveClock(noon)})
+			r.copier, r.events = k.copier, &out
+			result, err := r.Reconcile(t.Context(), job)
+			if err != nil || result.RequeueAfter != recheck {
+				t.Errorf("%+v, %v", result, err)
+			}
+			said := len(out) == 1 && out[0].Reason == "FailedCopyPullSecret" && strings.Contains(out[0].Note, "namespace c cannot be written: it must be there")
+			if said != (refusal != nil) {
+				t.Errorf("told %+v", out)
+			}
+			asked := &v1beta1.NodeImage{}
+			if err := c.Get(t.Context(), client.ObjectKey{Name: "n"}, asked); err != nil {
+				t.Fatal(err)
+			}
+			if pulls := len(asked.Spec.Images) == 1; pulls == (refusal != nil) {
+				t.Errorf("asked for %v", asked.Spec.Images)
+			}
+		})
 	}
 }
 

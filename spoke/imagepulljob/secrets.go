@@ -174,7 +174,7 @@ func (c *copier) ensure(ctx context.Context, source *corev1.Secret, job string, 
 		made := copyOf(source, c.namespace, copyName(key, salt), []string{job})
 		err := c.client.Create(ctx, made, fieldOwner, unwatched)
 		if !apierrors.IsAlreadyExists(err) {
-			return made, err
+			return made, c.explain(err)
 		}
 		there := &corev1.Secret{}
 		if err := c.live.Get(ctx, client.ObjectKeyFromObject(made), there); err != nil {
@@ -243,7 +243,24 @@ func (c *copier) forget(job *v1beta1.ImagePullJob) {
 }
 
 func (c *copier) patch(ctx context.Context, old, changed *corev1.Secret) error {
-	return c.client.Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}), fieldOwner, unwatched)
+	return c.explain(c.client.Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}), fieldOwner, unwatched))
+}
+
+// explain says of a refused write what is amiss: the namespace, or our role in it, is gone though it was there before.
+func (c *copier) explain(err error) error {
+	if apierrors.IsForbidden(err) || isNoNamespace(err) {
+		return fmt.Errorf("namespace %s cannot be written: %w: %w", c.namespace, pullsecrets.ErrUnreadable, err)
+	}
+	return err
+}
+
+func isNoNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
 }
 
 // all are the Secrets beside the agents, past the cache; none when the namespace is gone, and our role with it.
