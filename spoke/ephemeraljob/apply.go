@@ -6,8 +6,10 @@ package ephemeraljob
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -22,24 +24,40 @@ import (
 
 const fieldOwner = "spoke-ephemeraljob"
 
-// put puts the containers into the pods. The first that fails ends the pass: what is wrong with one is as a rule wrong
-// with all. A pod that is gone meanwhile is no failure.
-func (r *Reconciler) put(ctx context.Context, job *v1alpha1.EphemeralJob, list []*corev1.Pod) error {
+// put puts the containers into the pods, and notes those that cannot have them: they hold up no others.
+func (r *Reconciler) put(ctx context.Context, job *v1alpha1.EphemeralJob, list []*corev1.Pod, refused Refusals) (again time.Duration, err error) {
+	var errs []error
 	for _, pod := range list {
-		body, err := patchOf(job, pod)
-		if err != nil {
-			return err
-		}
-		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-		err = r.client.SubResource("ephemeralcontainers").Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, body), client.FieldOwner(fieldOwner))
+		err := r.putInto(ctx, job, pod)
 		switch {
-		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err): // or is another pod by now
+		case err == nil:
+			continue
+		case apierrors.IsInvalid(err):
+			refused[pod.UID], again = refusal{final: true}, soon
 		default:
-			r.events.Publish(events.Warning(job, v1alpha1.EphemeralJobReasonCreateFailed, "CreateContainers", fmt.Sprintf("pod %s: %v", pod.Name, err)))
-			return fmt.Errorf("put containers into pod %s: %w", pod.Name, err)
+			refused[pod.UID] = refusal{until: r.clock.Now().Add(aside)}
+			errs = append(errs, fmt.Errorf("put containers into pod %s: %w", pod.Name, err))
+		}
+		r.events.Publish(events.Warning(job, v1alpha1.EphemeralJobReasonCreateFailed, "CreateContainers", fmt.Sprintf("pod %s: %v", pod.Name, err)))
+		if len(errs) == mostErrors {
+			break
 		}
 	}
-	return nil
+	return again, errors.Join(errs...)
+}
+
+// putInto puts the containers into one pod. That it is gone meanwhile, or is another by now, is no failure.
+func (r *Reconciler) putInto(ctx context.Context, job *v1alpha1.EphemeralJob, pod *corev1.Pod) error {
+	body, err := patchOf(job, pod)
+	if err != nil {
+		return err
+	}
+	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	err = r.client.SubResource("ephemeralcontainers").Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, body), client.FieldOwner(fieldOwner))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
 }
 
 // patchOf adds the containers to the list by their names; the API server refuses it where that would change one.

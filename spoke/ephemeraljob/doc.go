@@ -10,6 +10,8 @@
 //     of the same name is never touched: its pod is left to whoever made it.
 //   - A job ends when nothing is under way in any of its pods: Succeeded when all went well, Failed otherwise. It is
 //     removed ttlSecondsAfterFinished later.
+//   - A pod that refuses the containers for good counts as failed; one that cannot get them for another reason is tried
+//     again a minute later. Neither holds up others.
 //   - No finalizer: there is nothing to clean up. One that OpenKruise put on is taken off at deletion.
 //   - One write a pod, status writes only when something changed, none at rest.
 //

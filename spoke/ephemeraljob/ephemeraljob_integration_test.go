@@ -232,4 +232,18 @@ var _ = Describe("EphemeralJob", func() {
 			)))
 		}).Should(Succeed())
 	})
+
+	It("goes on where one pod cannot have the containers, and ends", func(ctx SpecContext) {
+		refusing := runningPods(ctx, "refusing", 1)[0]
+		able := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "refusing-not", Labels: refusing.Labels}}
+		able.Spec.Containers = []corev1.Container{{Name: "other", Image: "none"}}
+		Expect(admin.Create(ctx, able)).To(Succeed())
+		able.Status.Phase = corev1.PodRunning
+		Expect(admin.Status().Update(ctx, able)).To(Succeed())
+		job := create(ctx, "refusing", func(job *v1alpha1.EphemeralJob) {
+			job.Spec.Template.EphemeralContainers[0].TargetContainerName = "other"
+		})
+		Eventually(filled(ctx, "refusing", 0)).Should(Equal(1))
+		Eventually(status(ctx, job)).Should(And(HaveField("Phase", v1alpha1.EphemeralJobFailed), HaveField("Succeeded", int32(1)), HaveField("Failed", int32(1))))
+	})
 })

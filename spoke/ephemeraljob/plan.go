@@ -14,6 +14,8 @@ import (
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/internal/pods"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
+	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
 // Plan is what there is to do for one job.
@@ -34,6 +36,7 @@ type state int
 // The states: the worst container counts.
 const (
 	absent  state = iota // none of the containers is in the pod
+	later                // the same, and they could not be put in just now
 	unknown              // nothing is said of them yet
 	waiting
 	running
@@ -41,8 +44,9 @@ const (
 	failed
 )
 
-// MakePlan decides from a job with its defaults filled in, and the pods that its selector selects.
-func MakePlan(job *v1alpha1.EphemeralJob, selected []*corev1.Pod, now time.Time) Plan {
+// MakePlan decides from a job with its defaults filled in, the pods that its selector selects, and what is known of those
+// that could not have its containers.
+func MakePlan(job *v1alpha1.EphemeralJob, selected []*corev1.Pod, refused Refusals, now time.Time) Plan {
 	if done := job.Status.CompletionTime; done != nil {
 		return afterEnd(job, done.Time, now)
 	}
@@ -58,7 +62,11 @@ func MakePlan(job *v1alpha1.EphemeralJob, selected []*corev1.Pod, now time.Time)
 	states := make([]state, len(targets))
 	s.Matches, s.Running, s.Succeeded, s.Waiting, s.Failed = int32(len(targets)), 0, 0, 0, 0
 	for i, pod := range targets {
-		states[i] = stateIn(job, pod)
+		if states[i] = stateIn(job, pod); states[i] == absent {
+			var left time.Duration
+			states[i], left = refused[pod.UID].at(now)
+			p.Again = steps.Sooner(p.Again, left)
+		}
 		count(s, states[i])
 	}
 	over := leftOf(job, s.StartTime.Time, now)
@@ -68,7 +76,7 @@ func MakePlan(job *v1alpha1.EphemeralJob, selected []*corev1.Pod, now time.Time)
 		return p
 	}
 	if over != nil {
-		p.Again = max(*over, 0)
+		p.Again = steps.Sooner(p.Again, *over)
 	}
 	if s.Phase != v1alpha1.EphemeralJobPaused && s.Phase != v1alpha1.EphemeralJobError {
 		p.Fill = fill(job, targets, states)
@@ -83,7 +91,7 @@ func afterEnd(job *v1alpha1.EphemeralJob, done, now time.Time) Plan {
 }
 
 func ttl(job *v1alpha1.EphemeralJob) time.Duration {
-	return time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second
+	return seconds.Of(*job.Spec.TTLSecondsAfterFinished)
 }
 
 // leftOf is how long the job may go on; nil for ever.
@@ -91,7 +99,7 @@ func leftOf(job *v1alpha1.EphemeralJob, start, now time.Time) *time.Duration {
 	if job.Spec.ActiveDeadlineSeconds == nil {
 		return nil
 	}
-	return new(start.Add(time.Duration(*job.Spec.ActiveDeadlineSeconds) * time.Second).Sub(now))
+	return new(start.Add(seconds.Of(*job.Spec.ActiveDeadlineSeconds)).Sub(now))
 }
 
 // targetsOf are the pods that the job is for: active ones, the oldest first, without those in which somebody else has
@@ -182,7 +190,7 @@ func count(s *v1alpha1.EphemeralJobStatus, in state) {
 		s.Succeeded++
 	case failed:
 		s.Failed++
-	case absent, unknown:
+	case absent, later, unknown:
 	}
 }
 

@@ -5,6 +5,7 @@ package ephemeraljob
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
@@ -114,11 +115,12 @@ func TestPhases(t *testing.T) {
 		"before the deadline":        {jobOf(deadline(20)), podsIn(running), 19 * time.Second, "Running", "", false},
 		"at the deadline":            {jobOf(deadline(20)), podsIn(running), 20 * time.Second, "Failed", v1alpha1.EJobFailed, true},
 		"without pods, the deadline": {jobOf(deadline(20)), nil, 20 * time.Second, "Failed", v1alpha1.EJobFailed, true},
+		"a deadline beyond all time": {jobOf(deadline(math.MaxInt64)), podsIn(running), 20 * time.Second, "Running", "", false},
 		"paused past the deadline":   {jobOf(deadline(20), paused), podsIn(running), 20 * time.Second, "Paused", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.job.Status.StartTime = &metav1.Time{Time: start}
-			got := MakePlan(tc.job, tc.pods, start.Add(tc.after)).Status
+			got := MakePlan(tc.job, tc.pods, nil, start.Add(tc.after)).Status
 			if got.Phase != tc.want || (got.CompletionTime != nil) != tc.ended {
 				t.Errorf("%s, ended %v", got.Phase, got.CompletionTime)
 			}
@@ -158,7 +160,7 @@ func TestFill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Reverse(tc.pods) // the cache has no order
-			got := MakePlan(tc.job, tc.pods, start)
+			got := MakePlan(tc.job, tc.pods, nil, start)
 			if diff := cmp.Diff(tc.want, names(got.Fill)); diff != "" || got.Status.Matches != tc.match {
 				t.Errorf("match %d, fill %s", got.Status.Matches, diff)
 			}
@@ -169,13 +171,13 @@ func TestFill(t *testing.T) {
 func TestAfterEnd(t *testing.T) {
 	job := jobOf()
 	job.Status.CompletionTime = &metav1.Time{Time: start}
-	if got := MakePlan(job, nil, start.Add(30*time.Minute-time.Second)); got.Remove || got.Again != time.Second {
+	if got := MakePlan(job, nil, nil, start.Add(30*time.Minute-time.Second)); got.Remove || got.Again != time.Second {
 		t.Errorf("a second too early: %+v", got)
 	}
-	if got := MakePlan(job, nil, start.Add(30*time.Minute)); !got.Remove {
+	if got := MakePlan(job, nil, nil, start.Add(30*time.Minute)); !got.Remove {
 		t.Error("not removed")
 	}
-	if got := MakePlan(jobOf(), podsIn(succeeded), start); got.Again != 30*time.Minute {
+	if got := MakePlan(jobOf(), podsIn(succeeded), nil, start); got.Again != 30*time.Minute {
 		t.Errorf("the end asks to come back in %s", got.Again)
 	}
 }
@@ -184,8 +186,8 @@ func TestAfterEnd(t *testing.T) {
 func TestAtRest(t *testing.T) {
 	for _, list := range [][]*corev1.Pod{nil, podsIn(running), podsIn(failed, running)} {
 		job := jobOf()
-		job.Status = MakePlan(job, list, start).Status
-		if diff := cmp.Diff(job.Status, MakePlan(job, list, start.Add(time.Hour)).Status); diff != "" {
+		job.Status = MakePlan(job, list, nil, start).Status
+		if diff := cmp.Diff(job.Status, MakePlan(job, list, nil, start.Add(time.Hour)).Status); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -203,7 +205,7 @@ func TestRandomJobs(t *testing.T) {
 			if step > 500 {
 				t.Fatalf("seed %d: no end: %+v", seed, job.Status)
 			}
-			plan := MakePlan(job, list, start)
+			plan := MakePlan(job, list, nil, start)
 			job.Status = plan.Status
 			for _, pod := range plan.Fill {
 				if touched[pod.Name] {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -39,6 +40,8 @@ type Reconciler struct {
 	client client.Client
 	events events.Publisher
 	clock  clock.PassiveClock
+	// refused has the Refusals of jobs.
+	refused *lru.Cache
 }
 
 // Add adds the controller to the manager.
@@ -47,7 +50,7 @@ func Add(mgr manager.Manager) error {
 }
 
 func add(mgr manager.Manager, opts controller.Options) error {
-	r := &Reconciler{client: mgr.GetClient(), events: events.New(mgr.GetEventRecorder(controllerName)), clock: clock.RealClock{}}
+	r := &Reconciler{client: mgr.GetClient(), events: events.New(mgr.GetEventRecorder(controllerName)), clock: clock.RealClock{}, refused: lru.New(remembered)}
 	return builder.ControllerManagedBy(mgr).Named(controllerName).
 		For(&v1alpha1.EphemeralJob{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf), builder.WithPredicates(podChanges)).
@@ -66,13 +69,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, stored *v1alpha1.EphemeralJo
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	plan := MakePlan(job, selected, r.clock.Now().Truncate(second))
+	refused := r.refusals(job)
+	plan := MakePlan(job, selected, refused, r.clock.Now().Truncate(second))
 	if plan.Remove {
 		return reconcile.Result{}, r.remove(ctx, job)
 	}
 	return steps.Run(ctx,
 		steps.Step{Name: "containers", Do: func(ctx context.Context) (steps.Outcome, error) {
-			return steps.Outcome{}, r.put(ctx, job, plan.Fill)
+			again, err := r.put(ctx, job, plan.Fill, refused)
+			return steps.Outcome{RequeueAfter: again}, err
 		}},
 		steps.Step{Name: "status", Do: func(ctx context.Context) (steps.Outcome, error) {
 			return steps.Outcome{RequeueAfter: plan.Again}, r.writeStatus(ctx, job, &plan.Status)
