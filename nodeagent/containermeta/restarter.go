@@ -59,17 +59,17 @@ func (r *Restarter) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 
 // Reconcile begins to end the instances of one pod that must start anew, one after the other.
 func (r *Restarter) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	stage, err := r.background.Look(req.NamespacedName)
+	var pod corev1.Pod
+	gone := r.Client.Get(ctx, req.NamespacedName, &pod)
+	if client.IgnoreNotFound(gone) != nil {
+		return reconcile.Result{}, gone
+	}
+	stage, err := r.background.Look(req.NamespacedName, pod.UID)
 	if stage == stop.UnderWay || err != nil { // its end brings the next look
 		return reconcile.Result{}, err
 	}
-	var pod corev1.Pod
-	err = r.Client.Get(ctx, req.NamespacedName, &pod)
-	if client.IgnoreNotFound(err) != nil {
-		return reconcile.Result{}, err
-	}
 	plan := mayRestart(&pod)
-	if err != nil || plan.Reason == NoUpdate {
+	if gone != nil || plan.Reason == NoUpdate {
 		r.memory.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
@@ -93,15 +93,18 @@ func (r *Restarter) begin(ctx context.Context, pod *corev1.Pod) (reconcile.Resul
 		log.FromContext(ctx).V(1).Info("Restart waits for the container runtime", "reason", err.Error())
 		return reconcile.Result{}, nil // every pod is looked at again when the runtime is up
 	}
-	key := client.ObjectKeyFromObject(pod)
+	key, known := client.ObjectKeyFromObject(pod), pod.UID
 	if err := r.Live.Get(ctx, key, pod); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if pod.UID != known { // the cache does not know this pod yet
+		return reconcile.Result{RequeueAfter: restartCheck}, nil
 	}
 	list := MakeRestartPlan(pod).Restarts
 	if left := r.soonest(pod, list); len(list) == 0 || left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
-	r.background.Begin(key, func(process context.Context) error {
+	r.background.Begin(key, pod.UID, func(process context.Context) error {
 		return r.restart(log.IntoContext(process, log.FromContext(ctx)), runtime, pod)
 	})
 	return reconcile.Result{}, nil

@@ -78,7 +78,7 @@ func (r *Reconciler) stop(ctx context.Context, runtime Runtime, req *Request, pl
 		Pod: pod, Container: s.Name, ID: id, Grace: graceOf(req, pod),
 		Note: fmt.Sprintf("Stopping container %s by ContainerRecreateRequest %s", s.Name, req.Name),
 	}
-	r.background.Begin(client.ObjectKeyFromObject(pod), func(ctx context.Context) error {
+	r.background.Begin(client.ObjectKeyFromObject(pod), pod.UID, func(ctx context.Context) error {
 		outcome, err := r.Stopper.Stop(ctx, runtime, order)
 		stops.WithLabelValues(string(outcome)).Inc()
 		if err == nil && outcome == stop.NotRunning {

@@ -11,6 +11,7 @@
 //   - One request of a pod at a time: the one under way, else the oldest. The others are Pending, and the next begins when
 //     the one before has ended or is deleted (CR-01). They are so at once, however long a container takes to end.
 //   - Of one pod one container is stopped at a time. Stops hold no worker: one that takes hours keeps nobody else waiting.
+//     Those of a pod that is gone are given up: requests for another of its name do not wait for them.
 //   - Of one container one instance is stopped for one request, also when the agent is killed in the middle.
 //   - Whether a container was restarted is told by its instance and its restart count, not by times (CR-03).
 //   - Without a runtime nothing is done or written; the work goes on when it is back.

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
 // CR-01: while a container takes its time to end, the requests that wait are told so: the spoke takes one of which the
@@ -70,5 +72,43 @@ func TestWhoWaitsForALongStopIsTold(t *testing.T) {
 	want := []State{{Name: "a", Phase: recreating, IsKilled: true}}
 	if diff := cmp.Diff(want, w.requests()[0].Status.ContainerRecreateStates); diff != "" {
 		t.Errorf("what became of the container that was being stopped (-want +got):\n%s", diff)
+	}
+}
+
+// A stop ends with its pod. Requests for another pod of the name (a StatefulSet's) do not wait for it.
+func TestAnotherPodOfTheNameDoesNotWait(t *testing.T) {
+	first := requestOf(v1beta1.ContainerRecreateRequestStrategy{}, "a")
+	w := newWorld(t, 1, first)
+	w.calm, w.slow = true, true
+	for range 3 {
+		w.agent()
+	}
+	if !w.long {
+		t.Fatal("nothing is being stopped")
+	}
+	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "other-uid"}}
+	pod.Spec = corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "a"}}}
+	r := requestOf(v1beta1.ContainerRecreateRequestStrategy{}, "a")
+	r.Name, r.UID, r.Status.Phase = "new", types.UID("new"), ""
+	r.Labels[v1beta1.ContainerRecreateRequestPodUIDKey] = string(pod.UID)
+	r.Spec.Containers[0].StatusContext.ContainerID = "containerd://other"
+	for _, err := range []error{w.live.Delete(t.Context(), old), w.live.Delete(t.Context(), first.DeepCopy()), w.live.Create(t.Context(), pod), w.live.Create(t.Context(), r)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.list = append(w.list, &cri.Container{
+		ID: "other", Name: "a", Pod: cri.PodRef{Namespace: "ns", Name: "p", UID: string(pod.UID)}, State: cri.ContainerRunning, StartedAt: t0,
+	})
+	w.agent()
+	<-w.over // of the first, which is given up
+	w.long = false
+	for range 3 {
+		w.agent()
+	}
+	w.endOfStop()
+	if got := w.requests()[0].Status.Phase; got != recreating || w.times["other"] != 1 || w.times["a1"] != 0 {
+		t.Errorf("the request for the new pod is %s, stopped are %v", got, w.stops)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -81,7 +80,12 @@ func podOf(_ context.Context, obj client.Object) []reconcile.Request {
 
 // Reconcile takes the requests of one pod a step further.
 func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
-	stage, err := r.background.Look(key.NamespacedName)
+	var pod corev1.Pod
+	away := r.Client.Get(ctx, key.NamespacedName, &pod)
+	if client.IgnoreNotFound(away) != nil {
+		return reconcile.Result{}, away
+	}
+	stage, err := r.background.Look(key.NamespacedName, pod.UID)
 	if err != nil {
 		return quietly(ctx, reconcile.Result{}, err)
 	}
@@ -89,12 +93,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key reconcile.Request) (reco
 	if err != nil || len(list) == 0 {
 		return reconcile.Result{}, err
 	}
-	var pod corev1.Pod
-	if err := r.Client.Get(ctx, key.NamespacedName, &pod); err != nil {
-		if apierrors.IsNotFound(err) { // it is gone, not known yet, or on another node: the spoke tells
-			return reconcile.Result{RequeueAfter: awayPause}, nil
-		}
-		return reconcile.Result{}, err
+	if away != nil { // it is gone, not known yet, or on another node: the spoke tells
+		return reconcile.Result{RequeueAfter: awayPause}, nil
 	}
 	return r.turn(ctx, list, &pod, stage == stop.UnderWay)
 }

@@ -47,8 +47,8 @@ type world struct {
 	times map[string]int
 	// crashed are containers of which an instance ended by itself.
 	crashed map[string]bool
-	away  bool
-	calm  bool
+	away    bool
+	calm    bool
 	// slow makes each stop take long.
 	slow bool
 	// running is nil while the agent is killed. With long, a stop of it waits for release, or for the agent to be killed;

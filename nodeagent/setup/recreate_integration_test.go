@@ -158,6 +158,30 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 		Consistently(runtime.Stops, "1s", "200ms").Should(HaveLen(many + 1))
 	})
 
+	It("does not wait for what was begun for another pod of the name", func(ctx context.Context) {
+		serve()
+		a := startAgent(dir)
+		Eventually(func() int { code, _ := a.get("/readyz"); return code }).Should(Equal(http.StatusOK))
+		old := newPod(ctx, ns, "again-0", nodeName, container("main"))
+		ended := make(chan struct{})
+		id := runtime.Run(crifake.Container{
+			PodNamespace: ns, PodName: old.Name, PodUID: string(old.UID), Name: "main", OnStop: func(ctx context.Context) { <-ctx.Done(); close(ended) },
+		})
+		setStatuses(ctx, old, running("main", id, 0, time.Now()))
+		ask(ctx, old, "old", []string{"main"}, func(r *v1beta1.ContainerRecreateRequest) {
+			r.Spec.Strategy.TerminationGracePeriodSeconds = ptr.To(int64(6 * 3600))
+		})
+		Eventually(runtime.Stops).Should(HaveLen(1))
+		Expect(cluster.Delete(ctx, old, client.GracePeriodSeconds(0))).To(Succeed())
+		pod := newPod(ctx, ns, old.Name, nodeName, container("main"))
+		setStatuses(ctx, pod, running("main", start(pod, "main", 0), 0, time.Now()))
+		r := ask(ctx, pod, "new", []string{"main"})
+		Eventually(runtime.Stops).Should(HaveLen(2))
+		Eventually(ended).Should(BeClosed())
+		again(ctx, pod, r, "main")
+		Eventually(current(ctx, r)).Should(HaveField("Status.Phase", completed))
+	})
+
 	It("reaches no pod but its own, and its agent no more than it must", func(ctx context.Context) {
 		serve()
 		a := startAgent(dir)

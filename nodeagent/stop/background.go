@@ -19,8 +19,9 @@ import (
 )
 
 // Background carries out stops beside the workers of a controller whose queue holds pods: an instance may take hours to
-// end. There is one stop for a pod at most, so that there are no more than the node has pods. Its end wakes the pod.
-// It is safe for use by many goroutines.
+// end. There is one stop for a pod at most, so that there are no more than the node has pods. Its end wakes the pod. What
+// was begun for a pod that is gone is given up, and is nothing to another of its name. It is safe for use by many
+// goroutines.
 type Background struct {
 	// Start runs something beside its caller, with the context of the process; Ended is told the pod of each stop at its
 	// end. Source fills both in.
@@ -32,8 +33,12 @@ type Background struct {
 }
 
 type work struct {
+	pod   types.UID
 	stage Stage
 	err   error
+	// dropped says that its pod is gone; cancel is nil before it runs.
+	dropped bool
+	cancel  context.CancelFunc
 }
 
 // Stage is how far what was begun for a pod is.
@@ -62,36 +67,55 @@ func (b *Background) Source(ctx context.Context) source.Source {
 	return source.Channel(ended, &handler.EnqueueRequestForObject{})
 }
 
-// Look tells how far a pod is. That it is over it tells once, with the error.
-func (b *Background) Look(pod types.NamespacedName) (Stage, error) {
+// Look tells how far the pod is that has the name and this UID now; none has it where the UID is empty. That it is over it
+// tells once, with the error. What was begun for another pod of the name is given up.
+func (b *Background) Look(name types.NamespacedName, pod types.UID) (Stage, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := b.pods[pod]
-	if w == nil {
+	w := b.pods[name]
+	switch {
+	case w == nil:
 		return Idle, nil
-	}
-	if w.stage == Over {
-		delete(b.pods, pod)
+	case w.pod != pod:
+		w.drop()
+		delete(b.pods, name)
+		return Idle, nil
+	case w.stage == Over:
+		delete(b.pods, name)
 	}
 	return w.stage, w.err
 }
 
-// Begin carries something out for a pod that has nothing under way. Passes of one pod follow one another, so that nothing
-// comes between a look and this.
-func (b *Background) Begin(pod types.NamespacedName, carryOut func(context.Context) error) {
-	w := &work{stage: UnderWay}
+func (w *work) drop() {
+	w.dropped = true
+	if w.cancel != nil {
+		w.cancel()
+	}
+}
+
+// Begin carries something out for a pod that has nothing under way, until the pod is known to be gone. Passes of one name
+// follow one another, so that nothing comes between a look and this, which must be at the same pod.
+func (b *Background) Begin(name types.NamespacedName, pod types.UID, carryOut func(context.Context) error) {
+	w := &work{pod: pod, stage: UnderWay}
 	b.mu.Lock()
 	if b.pods == nil {
 		b.pods = map[types.NamespacedName]*work{}
 	}
-	b.pods[pod] = w
+	b.pods[name] = w
 	b.mu.Unlock()
 	b.Start(func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		b.mu.Lock()
+		if w.cancel = cancel; w.dropped {
+			cancel()
+		}
+		b.mu.Unlock()
 		err := guarded(ctx, carryOut)
 		b.mu.Lock()
 		w.stage, w.err = Over, err
 		b.mu.Unlock()
-		b.Ended(pod)
+		b.Ended(name)
 	})
 }
 

@@ -11,7 +11,8 @@
 //   - The hook runs for at most the grace period, and what it took is taken off the rest of it, which is at least 2
 //     seconds. A hook that fails or takes too long does not keep the container from being stopped; an event says that it
 //     failed.
-//   - Background keeps stops from holding workers: one that takes hours keeps no other pod waiting.
+//   - Background keeps stops from holding workers: one that takes hours keeps no other pod waiting, and ends with its
+//     pod: another of its name has a stop of its own.
 //   - A runtime that is lost in the middle is an error, and nothing is taken for done: the next try begins anew, with the
 //     hook.
 //
