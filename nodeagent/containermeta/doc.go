@@ -41,5 +41,6 @@
 // by then, and does not say what it knows: so the agent waits until the kubelet has answered the closed gate and for 2 s
 // more. Should an instance get the old environment all the same, it is stopped as well, since the update would never end
 // otherwise, and each further one after a growing pause (3 s to 10 minutes). Containers that the kubelet would not start
-// again (restartPolicy) are left alone. However long one takes to end, no other pod waits for it.
+// again (restartPolicy) are left alone. However long one takes to end, no other pod waits for it, another of its
+// name neither. Of several in a pod one is stopped after the other, each after its own look at the pod.
 package containermeta

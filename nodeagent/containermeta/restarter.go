@@ -5,7 +5,6 @@ package containermeta
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +56,7 @@ func (r *Restarter) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		Complete(r)
 }
 
-// Reconcile begins to end the instances of one pod that must start anew, one after the other.
+// Reconcile begins to end an instance of one pod that must start anew.
 func (r *Restarter) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var pod corev1.Pod
 	gone := r.Client.Get(ctx, req.NamespacedName, &pod)
@@ -86,7 +85,7 @@ func (r *Restarter) Reconcile(ctx context.Context, req reconcile.Request) (recon
 	return r.begin(ctx, &pod)
 }
 
-// begin ends the instances of a pod after a last look at it, past the cache.
+// begin ends an instance of a pod after a last look at it, past the cache.
 func (r *Restarter) begin(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	runtime, err := r.Runtime.Current()
 	if err != nil {
@@ -122,9 +121,9 @@ func (r *Restarter) soonest(pod *corev1.Pod, list []Restart) time.Duration {
 	return max(soonest, 0)
 }
 
-// restart makes those restarts of a pod that wait no longer.
+// restart makes the first of those restarts of a pod that wait no longer. Since that may take hours, the next one is made
+// after another look at the pod.
 func (r *Restarter) restart(ctx context.Context, runtime stop.Runtime, pod *corev1.Pod) error {
-	var errs []error
 	key := client.ObjectKeyFromObject(pod)
 	for _, one := range MakeRestartPlan(pod).Restarts {
 		_, id, ok := cri.SplitID(one.ContainerID)
@@ -135,14 +134,14 @@ func (r *Restarter) restart(ctx context.Context, runtime stop.Runtime, pod *core
 			Pod: pod, Container: one.Name, ID: id, Grace: stop.GraceOf(pod),
 			Note: "Stopping containerID " + one.ContainerID + " by container meta restarter",
 		})
-		if outcome != stop.NotRunning {
-			r.memory.tried(key, one, r.Now())
-		}
 		restarts.WithLabelValues(string(outcome)).Inc()
 		log.FromContext(ctx).Info("Restart for changed metadata", "container", one.Name, "containerID", one.ContainerID, "outcome", outcome)
-		errs = append(errs, err)
+		if outcome != stop.NotRunning { // which takes no time
+			r.memory.tried(key, one, r.Now())
+			return err
+		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // due lets those events through whose pod has containers to start anew, or is known to have had some.

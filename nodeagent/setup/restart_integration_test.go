@@ -146,6 +146,42 @@ var _ = Describe("restart for changed metadata", Label("integration"), func() {
 		Consistently(runtime.Stops, "4s", "200ms").Should(HaveLen(many + 1))
 	})
 
+	It("looks at the pod again before each of its containers", func(ctx context.Context) {
+		serve()
+		ready(startAgent(dir))
+		for name, after := range map[string]func(){
+			"goes-on":    func() {},
+			"is-deleted": func() { Expect(cluster.Delete(ctx, pod)).To(Succeed()) }, // it has a grace period, and no kubelet
+		} {
+			By("a pod that " + name)
+			pod = newPod(ctx, pod.Namespace, name, nodeName, container("main", fromLabel), container("side", fromLabel))
+			first := len(runtime.Stops())
+			release := make(chan struct{})
+			main := start("v1", 0, func(ctx context.Context) {
+				select {
+				case <-release:
+				case <-ctx.Done():
+				}
+			})
+			side := runtime.Run(crifake.Container{
+				PodNamespace: pod.Namespace, PodName: pod.Name, PodUID: string(pod.UID), Name: "side", Hash: kubeletHash("side"), Env: []string{"VERSION=v1"},
+			})
+			setStatuses(ctx, pod, running("main", main, 0, time.Now()), running("side", side, 0, time.Now()))
+			Eventually(reportOf(ctx, pod)).Should(And(ContainSubstring(main), ContainSubstring(side)))
+			Expect(cluster.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+			update(ctx)
+			Eventually(runtime.Stops).Should(HaveLen(first + 1))
+			after()
+			close(release)
+			if name == "goes-on" {
+				Eventually(runtime.Stops).Should(HaveLen(first + 2))
+				Expect(runtime.Stops()[first+1].ID).To(Equal(side))
+			} else {
+				Consistently(runtime.Stops, "5s", "200ms").Should(HaveLen(first + 1))
+			}
+		}
+	})
+
 	It("stops no second instance when it is killed in the middle, and waits for a runtime that is away", func(ctx context.Context) {
 		serve()
 		a := startAgent(dir)
