@@ -28,6 +28,9 @@ const (
 	stopSlack = 30 * time.Second
 	// maxMessage is the largest answer taken, the same bound as the kubelet's; those of commands have a lower one.
 	maxMessage = 16 << 20
+	// window is how many bytes of an answer may be under way before it is known how large it is. It would grow up to 16 MiB
+	// for each call, and those that are too large are not read.
+	window = 64 << 10
 )
 
 // Client speaks with one runtime over one socket. It is safe for use by many goroutines.
@@ -47,6 +50,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithAuthority("localhost"),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			MinConnectTimeout: time.Second,
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: 3 * time.Second},

@@ -82,6 +82,6 @@ func over(wire net.Conn) []grpc.DialOption {
 		}),
 		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithMaxHeaderListSize(maxBody), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxBody)),
-		grpc.WithReadBufferSize(maxBody), grpc.WithWriteBufferSize(maxBody),
+		grpc.WithReadBufferSize(maxBody), grpc.WithWriteBufferSize(maxBody), grpc.WithStaticStreamWindowSize(maxHeader),
 	}
 }
