@@ -14,6 +14,7 @@
 // evenly, and what one does not need goes to the others. Probes that are beyond the share of their namespace are left
 // out, those of the youngest pods first, and an event on their marker says so.
 //
-// A node's object is made when the node is Ready, and goes with the node. Nodes of virtual kubelets get none. A write is
-// a patch of the entries alone; it holds only for the version that was looked at, so that it undoes nobody's change.
+// A node's object is made when the node is Ready, and goes with the node. Nodes of virtual kubelets get none, and lose
+// one that they have: a marker that is deleted waits until it is asked for no more. A write is a
+// patch of the entries alone; it holds only for the version that was looked at, so that it undoes nobody's change.
 package nodepodprobe

@@ -55,15 +55,13 @@ type unresolved struct {
 }
 
 func makePlan(s *snapshot) plan {
-	switch {
-	case s.node == nil || s.node.DeletionTimestamp != nil:
+	if why := unwanted(s.node); why != "" {
 		if s.npp == nil || s.npp.DeletionTimestamp != nil {
-			return plan{action: keep, reason: "node and object are gone"}
+			return plan{action: keep, reason: why}
 		}
-		return plan{action: remove, reason: "the node is gone"}
-	case podprobe.Serverless(s.node):
-		return plan{action: keep, reason: "a virtual kubelet has no node agent"}
-	case s.npp == nil && !ready(s.node):
+		return plan{action: remove, reason: why}
+	}
+	if s.npp == nil && !ready(s.node) {
 		return plan{action: keep, reason: "the node is not ready yet"}
 	}
 	p := plan{action: keep, reason: "the object asks for what it should"}
@@ -75,6 +73,18 @@ func makePlan(s *snapshot) plan {
 		p.action, p.reason = update, "other probes are wanted"
 	}
 	return p
+}
+
+// unwanted says why a node is to have no object, "" when it is.
+func unwanted(node *corev1.Node) string {
+	switch {
+	case node == nil || node.DeletionTimestamp != nil:
+		return "the node is gone"
+	case podprobe.Serverless(node):
+		return "a virtual kubelet has no node agent"
+	default:
+		return ""
+	}
 }
 
 func ready(node *corev1.Node) bool {

@@ -93,6 +93,7 @@ func TestPlan(t *testing.T) {
 		"both are gone":          {nil, nil, nil, nil, keep, nil},
 		"node goes":              {&going, object(), nil, nil, remove, nil},
 		"virtual kubelet":        {&virtual, nil, []corev1.Pod{newPod("web-0")}, []v1alpha1.PodProbeMarker{marker}, keep, nil},
+		"virtual kubelet by now": {&virtual, object(entry("web-0", check)), []corev1.Pod{newPod("web-0")}, []v1alpha1.PodProbeMarker{marker}, remove, nil},
 		"node is not ready":      {newNode("False"), nil, nil, nil, keep, nil},
 		"first time":             {newNode("True"), nil, nil, nil, create, nil},
 		"first time, with pods":  {newNode("True"), nil, []corev1.Pod{newPod("web-0")}, []v1alpha1.PodProbeMarker{marker}, create, []v1alpha1.PodProbe{entry("web-0", check)}},
