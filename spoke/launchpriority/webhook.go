@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
@@ -27,7 +28,8 @@ type Barrier struct{}
 func (Barrier) Name() string { return "container launch priority" }
 
 // Mutate puts a reference to the barrier into each container of a pod whose containers differ in priority. A pod
-// that is yet to get its name gets it here: the reference needs it. The error names the variable that is no integer.
+// that is yet to get its name gets it here: the reference needs it. The error names the variable that is no integer, or
+// says that the name is too long for a ConfigMap to be called after it.
 func (Barrier) Mutate(_ context.Context, pod *corev1.Pod) (bool, error) {
 	priorities, err := prioritiesOf(pod)
 	if err != nil || priorities == nil {
@@ -35,6 +37,10 @@ func (Barrier) Mutate(_ context.Context, pod *corev1.Pod) (bool, error) {
 	}
 	if pod.Name == "" {
 		pod.Name = pod.GenerateName[:min(len(pod.GenerateName), maxBase)] + rand.String(randomLength)
+	}
+	if most := validation.DNS1123SubdomainMaxLength - len(barrierSuffix); len(pod.Name) > most {
+		return false, fmt.Errorf("metadata.name: has %d letters, a pod whose containers start in order may have at most %d, since its ConfigMap is called <name>%s: choose a shorter name",
+			len(pod.Name), most, barrierSuffix)
 	}
 	for i := range pod.Spec.Containers {
 		setBarrier(&pod.Spec.Containers[i], pod.Name+barrierSuffix, priorities[i])

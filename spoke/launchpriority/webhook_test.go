@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
@@ -94,6 +95,28 @@ func TestBadPriority(t *testing.T) {
 	want := `spec.containers[1].env: KRUISE_CONTAINER_PRIORITY of container b is "high": write an integer, larger ones start earlier`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The barrier is called after the pod: a pod of a longer name would wait for a ConfigMap that there cannot be.
+func TestLongName(t *testing.T) {
+	pod := withPriorities("1", "0")
+	pod.Name = strings.Repeat("a", 245)
+	if _, err := (Barrier{}).Mutate(t.Context(), pod); err != nil {
+		t.Error(err)
+	}
+	if name, _, _ := strings.Cut(keysOf(pod)[0], "/"); len(validation.IsDNS1123Subdomain(name)) > 0 {
+		t.Errorf("a name of %d letters", len(name))
+	}
+	pod.Name += "a"
+	want := "metadata.name: has 246 letters, a pod whose containers start in order may have at most 245, since its ConfigMap is called <name>-barrier: choose a shorter name"
+	if _, err := (Barrier{}).Mutate(t.Context(), pod); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+	plain := withPriorities("", "")
+	plain.Name = strings.Repeat("a", 253)
+	if _, err := (Barrier{}).Mutate(t.Context(), plain); err != nil {
+		t.Errorf("in no order: %v", err)
 	}
 }
 
