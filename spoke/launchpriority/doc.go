@@ -11,7 +11,7 @@
 //   - All init containers are left alone; a pod of one container, or of one priority, gets neither variables nor a
 //     ConfigMap.
 //   - One ConfigMap a pod, for as long as its containers may restart: a restart needs the keys. The last write makes
-//     it immutable, so that kubelets stop watching it; it goes when the pod has ended, or with the pod. One that
+//     it immutable, so that kubelets stop watching it; it goes when the pod has ended, or, if nobody saw that, with the pod. One that
 //     somebody took away is made again when a container misses it. A ConfigMap of that name which is neither the pod's
 //     nor an earlier one's is never touched; an event on the pod names it.
 //   - No reads of ConfigMaps, none of them in memory; whose one is that is in the way, or goes at the end, is asked by a

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -61,14 +62,35 @@ func add(mgr manager.Manager, opts controller.Options) error {
 		client: mgr.GetClient(), events: events.New(mgr.GetEventRecorder("flotilla-spoke")),
 		clock: clock.RealClock{}, done: lru.New(remembered),
 	}
-	needed := predicate.NewPredicateFuncs(func(obj client.Object) bool {
-		pod, ok := obj.(*corev1.Pod)
-		return ok && r.due(pod.UID, Next(pod))
-	})
 	return builder.ControllerManagedBy(mgr).Named("container-launch-priority-controller").
-		For(&corev1.Pod{}, builder.WithPredicates(needed)).
+		For(&corev1.Pod{}, builder.WithPredicates(r.needed())).
 		WithOptions(opts).
 		Complete(reconcile.AsReconciler(mgr.GetClient(), r))
+}
+
+// needed lets through pods that something is to be done for. A pod's end counts when it is seen to come: most pods that
+// ended before the controller started have no barrier any more, and the barrier of one that has goes with the pod.
+func (r *Reconciler) needed() predicate.Predicate {
+	due := func(obj client.Object) (Step, bool) {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			return Step{}, false
+		}
+		next := Next(pod)
+		return next, r.due(pod.UID, next)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool {
+			next, ok := due(e.Object)
+			return ok && next.Reason != Ended
+		},
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			next, ok := due(e.ObjectNew)
+			before, known := e.ObjectOld.(*corev1.Pod)
+			return ok && (next.Reason != Ended || known && Next(before).Reason != Ended)
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
 }
 
 // last is the last step of a pod that was done, its zero value when none is known.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/flotilla-sh/flotilla/internal/events"
 )
@@ -70,6 +71,32 @@ func TestEachLevelIsToldOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// A start costs nothing for each pod that has ended: its end counts when it is seen.
+func TestEndsThatAreSeen(t *testing.T) {
+	r, _ := reconcilerOf(nil)
+	runs := completed(podOf(one{name: "a", priority: 10}, one{name: "c"}))
+	ended := runs.DeepCopy()
+	ended.Status.Phase = corev1.PodSucceeded
+	labelled := ended.DeepCopy()
+	labelled.Labels = map[string]string{"seen": "true"}
+	begins := podOf(one{name: "a", priority: 10}, one{name: "c"})
+	if r.needed().Create(event.CreateEvent{Object: ended}) {
+		t.Error("looks at a pod that ended before the start")
+	}
+	if r.needed().Update(event.UpdateEvent{ObjectOld: ended, ObjectNew: labelled}) {
+		t.Error("looks at an ended pod again")
+	}
+	if !r.needed().Update(event.UpdateEvent{ObjectOld: runs, ObjectNew: ended}) {
+		t.Error("misses the end of a pod")
+	}
+	if !r.needed().Create(event.CreateEvent{Object: begins}) || !r.needed().Update(event.UpdateEvent{ObjectOld: begins, ObjectNew: begins}) {
+		t.Error("misses a pod that begins")
+	}
+	if r.needed().Create(event.CreateEvent{Object: runs}) || r.needed().Delete(event.DeleteEvent{Object: begins}) {
+		t.Error("looks at a pod that needs nothing")
 	}
 }
 
