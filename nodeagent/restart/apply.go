@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 	"github.com/flotilla-sh/flotilla/nodeagent/stop"
 )
@@ -138,8 +139,8 @@ func orChanged(err error) error {
 
 // graceOf is the grace period that a request asks for, or its pod's.
 func graceOf(req *Request, pod *corev1.Pod) time.Duration {
-	if seconds := strategyOf(req).TerminationGracePeriodSeconds; seconds != nil {
-		return time.Duration(*seconds) * time.Second
+	if n := strategyOf(req).TerminationGracePeriodSeconds; n != nil {
+		return seconds.Of(*n)
 	}
 	return stop.GraceOf(pod)
 }

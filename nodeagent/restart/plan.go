@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
 )
 
@@ -131,13 +132,13 @@ func rank(r *Request) int {
 // graceLeft is how long the pod is still to be kept not ready before anything is stopped; began is false while it is
 // not known to be so yet.
 func graceLeft(r *Request, now time.Time) (left time.Duration, began bool) {
-	seconds := strategyOf(r).UnreadyGracePeriodSeconds
-	if seconds == nil {
+	n := strategyOf(r).UnreadyGracePeriodSeconds
+	if n == nil {
 		return 0, true
 	}
 	for _, c := range r.Status.Conditions {
 		if c.Type == v1beta1.PreRecreateGraceCondition && c.Status == "True" {
-			end := c.LastTransitionTime.Add(time.Duration(*seconds)*time.Second + graceSlack)
+			end := c.LastTransitionTime.Add(seconds.Of(*n) + graceSlack)
 			return max(end.Sub(now), 0), true
 		}
 	}
@@ -260,7 +261,7 @@ func restarted(newest Instance, was *v1beta1.ContainerRecreateRequestContainerCo
 func youth(newest Instance, r *Request, now time.Time) (left time.Duration, ready bool) {
 	for _, seen := range r.Status.ContainerStatusSnapshot {
 		if seen.ContainerID == newest.ID && seen.Ready && !newest.StartedAt.IsZero() {
-			return newest.StartedAt.Add(time.Duration(strategyOf(r).MinStartedSeconds) * time.Second).Sub(now), true
+			return newest.StartedAt.Add(seconds.Of(strategyOf(r).MinStartedSeconds)).Sub(now), true
 		}
 	}
 	return 0, false

@@ -4,6 +4,7 @@
 package restart
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -230,6 +231,21 @@ func TestChoose(t *testing.T) {
 				t.Errorf("picked %q, want %q; waiting (-want +got):\n%s", got, tc.picked, diff)
 			}
 		})
+	}
+}
+
+// A number of seconds that no duration can hold is a long time.
+func TestLongTimes(t *testing.T) {
+	r := requestOf(v1beta1.ContainerRecreateRequestStrategy{
+		UnreadyGracePeriodSeconds: ptr.To(int64(math.MaxInt64)), TerminationGracePeriodSeconds: ptr.To(int64(1e10)),
+	}, "a")
+	r.Status.Conditions = []metav1.Condition{{Type: v1beta1.PreRecreateGraceCondition, Status: "True", LastTransitionTime: metav1.NewTime(t0)}}
+	const year = 365 * 24 * time.Hour
+	if left, began := graceLeft(r, t0.Add(time.Minute)); left < year || !began {
+		t.Errorf("not ready for %s more", left)
+	}
+	if grace := graceOf(r, &corev1.Pod{}); grace < year {
+		t.Errorf("stopped by force after %s", grace)
 	}
 }
 

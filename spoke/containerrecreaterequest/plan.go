@@ -14,6 +14,7 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/pods"
 	"github.com/flotilla-sh/flotilla/internal/readyholds"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 // What the package works on.
@@ -108,7 +109,7 @@ func afterEnd(r *Request, now time.Time) Plan {
 	if r.Status.CompletionTime != nil {
 		end = r.Status.CompletionTime.Time
 	}
-	left := end.Add(time.Duration(*r.Spec.TTLSecondsAfterFinished) * time.Second).Sub(now)
+	left := end.Add(seconds.Of(*r.Spec.TTLSecondsAfterFinished)).Sub(now)
 	return Plan{Remove: left <= 0, Again: max(left, 0)}
 }
 
@@ -123,8 +124,8 @@ func timeLeft(r *Request, now time.Time) (left *time.Duration, why string) {
 	if r.Status.Phase == "" {
 		left, why = new(responseTime-age), v1beta1.ContainerRecreateRequestNoResponse
 	}
-	if seconds := r.Spec.ActiveDeadlineSeconds; seconds != nil {
-		if d := time.Duration(*seconds)*time.Second - age; left == nil || d < *left {
+	if n := r.Spec.ActiveDeadlineSeconds; n != nil {
+		if d := seconds.Of(*n) - age; left == nil || d < *left {
 			left, why = &d, v1beta1.ContainerRecreateRequestDeadlineExceeded
 		}
 	}

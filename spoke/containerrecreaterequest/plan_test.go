@@ -4,6 +4,7 @@
 package containerrecreaterequest
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -58,6 +59,7 @@ func TestMakePlan(t *testing.T) {
 	ttl := func(r *Request) { r.Spec.TTLSecondsAfterFinished = ptr.To(int32(60)) }
 	ended := func(r *Request) { r.Status.Phase, r.Status.CompletionTime = completed, ptr.To(metav1.NewTime(t0)) }
 	deadline := func(r *Request) { r.Spec.ActiveDeadlineSeconds = ptr.To(int64(20)) }
+	far := func(r *Request) { r.Spec.ActiveDeadlineSeconds = ptr.To(int64(math.MaxInt64)) }
 	grace := func(r *Request) { r.Spec.Strategy.UnreadyGracePeriodSeconds = ptr.To(int64(5)) }
 	began := func(r *Request) {
 		r.Status.Conditions = []metav1.Condition{{Type: v1beta1.PreRecreateGraceCondition, Status: "True"}}
@@ -81,6 +83,7 @@ func TestMakePlan(t *testing.T) {
 		"not seen, the deadline first":   {request(deadline), pod(), 5 * time.Second, Plan{Again: 15 * time.Second}},
 		"its time is over":               {request(deadline, now), pod(), 20 * time.Second, Plan{Complete: late}},
 		"over while it waits":            {request(deadline, waits), pod(), 20 * time.Second, Plan{Complete: late}},
+		"a deadline that never comes":    {request(far, now), pod(), time.Hour, Plan{Again: pollEvery}},
 		"it waits":                       {request(waits), pod(), time.Hour, Plan{}},
 		"the pod is gone":                {request(now), nil, 0, Plan{Complete: gone}},
 		"the pod goes":                   {request(now), leaving, 0, Plan{Complete: gone}},
