@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/seconds"
 )
 
 // Key is one image and one tag (or digest) of it.
@@ -60,18 +61,19 @@ type Plan struct {
 // MakePlan compares what is asked for with the pullers there are.
 func MakePlan(obj *v1beta1.NodeImage, work map[Key]Work) Plan {
 	var p Plan
-	wanted := map[Key]bool{}
+	wanted, planned := map[Key]bool{}, map[Key]bool{} // of a tag that is there twice, the second waits for the first
 	for _, image := range slices.Sorted(maps.Keys(obj.Spec.Images)) {
 		spec := obj.Spec.Images[image]
 		for i := range spec.Tags {
 			tag := &spec.Tags[i]
 			k := Key{image, tag.Tag}
-			stored, found := storedStatus(obj, k, tag.Version)
-			if found && stored.CompletionTime != nil {
+			stored, _ := storedStatus(obj, k, tag.Version)
+			if planned[k] || stored.CompletionTime != nil {
 				continue
 			}
+			planned[k] = true
 			order := orderOf(k, spec, tag)
-			if found && stored.StartTime != nil {
+			if stored.StartTime != nil {
 				order.Began, order.Reached = stored.StartTime.Time, stored.Progress
 			}
 			if at, ok := work[k]; ok && at.Status.Version == tag.Version {
@@ -95,7 +97,7 @@ func orderOf(k Key, spec v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) Order {
 	o := Order{
 		Key: k, Version: tag.Version, Secrets: spec.PullSecrets, Owners: tag.OwnerReferences,
 		Always:  tag.ImagePullPolicy == v1beta1.PullAlways,
-		Timeout: time.Duration(v1beta1.DefaultPullTimeoutSeconds) * time.Second,
+		Timeout: seconds.Of(v1beta1.DefaultPullTimeoutSeconds),
 		Retries: int(v1beta1.DefaultPullBackoffLimit),
 	}
 	if spec.SandboxConfig != nil {
@@ -106,13 +108,13 @@ func orderOf(k Key, spec v1beta1.ImageSpec, tag *v1beta1.ImageTagSpec) Order {
 		return o
 	}
 	if t := policy.TimeoutSeconds; t != nil && *t > 0 {
-		o.Timeout = time.Duration(*t) * time.Second
+		o.Timeout = seconds.Of(*t)
 	}
 	if b := policy.BackoffLimit; b != nil && *b >= 0 {
 		o.Retries = int(*b)
 	}
 	if d := policy.ActiveDeadlineSeconds; d != nil {
-		o.Deadline = time.Duration(max(1, *d)) * time.Second
+		o.Deadline = seconds.Of(max(1, *d))
 	}
 	return o
 }

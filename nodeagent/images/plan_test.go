@@ -4,10 +4,13 @@
 package images
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +101,47 @@ func TestOrder(t *testing.T) {
 	obj.Spec.Images["a"] = spec
 	if got := MakePlan(obj, nil).Start[0]; got.Retries != 3 || got.Timeout != 10*time.Minute || got.Deadline != 0 {
 		t.Errorf("without bounds: %+v", got)
+	}
+}
+
+// A number of seconds that no duration can hold is a long time.
+func TestOrderOfLongTimes(t *testing.T) {
+	obj := ordered("a", "1", 0)
+	obj.Spec.Images["a"].Tags[0].PullPolicy = &v1beta1.ImageTagPullPolicy{ActiveDeadlineSeconds: ptr.To[int64](math.MaxInt64)}
+	if got := MakePlan(obj, nil).Start[0]; !noon.Add(got.Deadline).After(noon.AddDate(1, 0, 0)) {
+		t.Errorf("the deadline comes after %s", got.Deadline)
+	}
+}
+
+// Without admission a tag may be there twice. It has one puller, and each version its turn.
+func TestTagTwice(t *testing.T) {
+	obj := ordered("a", "1", 1)
+	obj.Spec.Images["a"] = v1beta1.ImageSpec{Tags: []v1beta1.ImageTagSpec{{Tag: "1", Version: 1}, {Tag: "1", Version: 2}}}
+	k := Key{"a", "1"}
+	work := map[Key]Work{}
+	for _, want := range []string{"start 1", "update 1", "end 1", "start 2", "update 2", "end 2", "nothing"} {
+		plan := MakePlan(obj, work)
+		for _, stop := range plan.Stop {
+			delete(work, stop)
+		}
+		var got []string
+		for _, o := range plan.Start {
+			got = append(got, fmt.Sprint("start ", o.Version))
+			work[k] = Work{at("1", v1beta1.ImagePhasePulling, o.Version)}
+		}
+		for _, o := range plan.Update {
+			got = append(got, fmt.Sprint("update ", o.Version))
+		}
+		if verb, _, _ := strings.Cut(want, " "); verb == "end" {
+			w := work[k]
+			w.Status = at("1", v1beta1.ImagePhaseSucceeded, w.Status.Version)
+			work[k] = w
+			got = []string{fmt.Sprint("end ", w.Status.Version)}
+		}
+		obj.Status = StatusOf(obj, work)
+		if all := strings.Join(got, ", "); all != want && (all != "" || want != "nothing") {
+			t.Errorf("%s, want %s", all, want)
+		}
 	}
 }
 

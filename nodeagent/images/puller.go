@@ -98,6 +98,9 @@ func (p *Puller) Carry(ctx context.Context, plan Plan) {
 		}
 	}
 	for _, order := range plan.Start {
+		if w := p.workers[order.Key]; w != nil {
+			w.cancel()
+		}
 		ctx, cancel := context.WithCancel(ctx)
 		w := &worker{puller: p, cancel: cancel, order: order, status: v1beta1.ImageTagStatus{
 			Tag: order.Tag, Version: order.Version, Phase: v1beta1.ImagePhaseWaiting, Progress: order.Reached,

@@ -26,7 +26,9 @@ func StatusOf(obj *v1beta1.NodeImage, work map[Key]Work) v1beta1.NodeImageStatus
 		if len(tags) == 0 {
 			continue
 		}
-		slices.SortFunc(tags, func(a, b v1beta1.ImageTagStatus) int { return cmp.Compare(a.Tag, b.Tag) })
+		slices.SortFunc(tags, func(a, b v1beta1.ImageTagStatus) int {
+			return cmp.Or(cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.Version, b.Version))
+		})
 		if out.ImageStatuses == nil {
 			out.ImageStatuses = map[string]v1beta1.ImageStatus{}
 		}

@@ -355,6 +355,29 @@ func TestPlacesWithoutRuntime(t *testing.T) {
 	})
 }
 
+// A puller takes the place of the one before it of the same tag, which ends.
+func TestStartedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended []string
+		play := &player{}
+		play.pull = func(ctx context.Context, n int, _ cri.Pull) error {
+			<-ctx.Done()
+			play.mu.Lock()
+			defer play.mu.Unlock()
+			ended = append(ended, fmt.Sprint("pull ", n))
+			return ctx.Err()
+		}
+		p := play.puller(1)
+		start(t.Context(), p, order("1", nil))
+		synctest.Wait()
+		start(t.Context(), p, order("1", func(o *Order) { o.Version = 1 }))
+		synctest.Wait()
+		if strings.Join(ended, ", ") != "pull 1" || len(play.pulls) != 2 || stateOf(p, Key{"img", "1"}).Version != 1 {
+			t.Errorf("%d pulls, ended: %v", len(play.pulls), ended)
+		}
+	})
+}
+
 // A puller that was stopped says nothing more, gives its place back, and new bounds hold from the next attempt on (IP-03).
 func TestStopAndUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
