@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,6 +66,39 @@ var _ = Describe("what becomes of pull jobs", Label("integration"), func() {
 		}).Should(MatchError(ContainSubstring("not found")))
 		Expect(done).NotTo(BeNil(), "it goes after it has completed")
 		Expect(time.Since(done.Time)).To(BeNumerically(">=", 2*time.Second))
+	})
+
+	It("is told of children that are done before their list: they stay, whatever their time", func(ctx context.Context) {
+		startPulling(defaults)
+		newNodes(ctx, "early", 1, map[string]string{"pool": "early", "silent": "yes"})
+		ns := newPullNamespace(ctx)
+		list := &appsv1beta1.ImageListPullJob{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "early"}}
+		list.Spec.Images = []string{"early/a:1", "early/b:1"}
+		list.Spec.Selector = &appsv1beta1.ImagePullJobNodeSelector{LabelSelector: metav1.LabelSelector{MatchLabels: map[string]string{"pool": "early"}}}
+		list.Spec.CompletionPolicy = appsv1beta1.CompletionPolicy{Type: appsv1beta1.CompletionPolicyAlways, TTLSecondsAfterFinished: ptr.To[int32](0)}
+		Expect(admin.Create(ctx, list)).To(Succeed())
+		var jobs appsv1beta1.ImagePullJobList
+		uids := func(g Gomega) (out []types.UID) {
+			g.Expect(admin.List(ctx, &jobs, client.InNamespace(ns))).To(Succeed())
+			for i := range jobs.Items {
+				g.Expect(jobs.Items[i].Status.Active).To(Equal(int32(1)))
+				out = append(out, jobs.Items[i].UID)
+			}
+			return out
+		}
+		Eventually(uids).Should(HaveLen(2))
+		made := uids(NewWithT(GinkgoT()))
+		done := &jobs.Items[0]
+		done.Status.Active, done.Status.Succeeded, done.Status.CompletionTime = 0, 1, ptr.To(metav1.Now())
+		Expect(admin.Status().Update(ctx, done)).To(Succeed())
+		Eventually(func() int32 {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(list), list)).To(Succeed())
+			return list.Status.Completed
+		}).Should(Equal(int32(1)))
+		Consistently(func() []types.UID {
+			Expect(admin.List(ctx, &jobs, client.InNamespace(ns))).To(Succeed())
+			return []types.UID{jobs.Items[0].UID, jobs.Items[len(jobs.Items)-1].UID}
+		}, "2s").Should(ConsistOf(made))
 	})
 
 	// The fake one has no node and no agent: it is never done, and is there for good.

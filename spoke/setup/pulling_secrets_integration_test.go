@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -90,6 +91,17 @@ var _ = Describe("pull secrets", Label("integration"), func() {
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "agents"}})).To(Succeed())
 		grantSpoke(ctx, "agents")
 		Eventually(jobNow(ctx, keyed), "90s").Should(HaveField("Succeeded", int32(1)))
+
+		By("saying so when it is taken away, and going on when it is back")
+		for _, obj := range []client.Object{&rbacv1.RoleBinding{}, &rbacv1.Role{}} {
+			Expect(admin.DeleteAllOf(ctx, obj, client.InNamespace("agents"))).To(Succeed())
+		}
+		regcred(ctx, ns, "new")
+		late := pullJob(ns, "late", "nowhere/d:1", with("nowhere", "new"))
+		Expect(admin.Create(ctx, late)).To(Succeed())
+		Eventually(told(ctx, late)).Should(ContainElement(MatchRegexp("FailedCopyPullSecret: .*namespace agents cannot be .*: it must be there")))
+		grantSpoke(ctx, "agents")
+		Eventually(jobNow(ctx, late), "30s").Should(HaveField("Succeeded", int32(1)))
 	})
 
 	It("are listed in no other namespace", func(ctx context.Context) {
