@@ -203,10 +203,8 @@ func next(prev State, c *Container, r *Request, f Facts) State {
 	switch {
 	case newest.State == cri.ContainerExited:
 		ended(&s, force, f.Waiting[c.Name], f.Over[c.Name])
-	case force && !s.IsKilled && newest.State == cri.ContainerCreated:
-		s.Message = notStarted
 	case force && !s.IsKilled:
-		s.Message = markOf(prev)
+		s.Message = unstopped(prev, newest)
 	case force || restarted(newest, c.StatusContext):
 		s.Phase = progress(newest, r, f.Now)
 	}
@@ -227,6 +225,14 @@ func markOf(s State) string {
 		return s.Message
 	}
 	return ""
+}
+
+// unstopped is the message of a container whose instance is to be stopped.
+func unstopped(prev State, newest Instance) string {
+	if newest.State == cri.ContainerCreated {
+		return notStarted
+	}
+	return markOf(prev)
 }
 
 // wasStopped tells that an instance was stopped and the agent had no time to say so.
