@@ -241,6 +241,8 @@ var _ = Describe("A thousand pods in order", Label("slow"), func() {
 		}
 		last := launch(ctx, "after-many") // whose first key shows that the controller has seen what came before
 		Eventually(barrier(ctx, last)).Should(HaveLen(1))
-		Expect(server.Writes(GinkgoTB(), agent, since)).To(HaveExactElements(HaveField("Name", last.Name+barrierSuffix)))
+		writes := server.Writes(GinkgoTB(), agent, since)
+		Expect(writes).To(ContainElement(HaveField("Name", last.Name+barrierSuffix)))
+		Expect(writes).NotTo(ContainElement(HaveField("Name", HavePrefix("many-")))) // other specs' pods may still want something
 	}, SpecTimeout(3*time.Minute))
 })

@@ -38,12 +38,7 @@ func playAgents(ctx context.Context, config *rest.Config) (*agents, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	a := &agents{client: c, cancel: cancel, busy: map[string]bool{}}
-	events, err := c.Watch(ctx, &appsv1beta1.NodeImageList{})
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	go a.follow(ctx, events)
+	go a.follow(ctx)
 	return a, nil
 }
 
@@ -55,7 +50,16 @@ func (a *agents) most() int {
 	return a.highest
 }
 
-func (a *agents) follow(ctx context.Context, events watch.Interface) {
+// follow watches again when a watch ends, which the API server does to one that lags: it begins with all there is.
+func (a *agents) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if events, err := a.client.Watch(ctx, &appsv1beta1.NodeImageList{}); err == nil {
+			a.drain(ctx, events)
+		}
+	}
+}
+
+func (a *agents) drain(ctx context.Context, events watch.Interface) {
 	for e := range events.ResultChan() {
 		node, ok := e.Object.(*appsv1beta1.NodeImage)
 		if !ok {
