@@ -8,8 +8,6 @@ package setup_test
 import (
 	"context"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -50,13 +48,8 @@ var _ = Describe("flags and gates", Label("integration"), func() {
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
-		runtime = crifake.New("containerd")
-		Expect(runtime.Serve(filepath.Join(dir, "containerd.sock"))).To(Succeed())
-		DeferCleanup(runtime.Stop)
+		dir = newRunDir()
+		runtime = serveRuntime(dir)
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "duties-"}}
 		Expect(cluster.Create(ctx, namespace)).To(Succeed())
 		ns = namespace.Name

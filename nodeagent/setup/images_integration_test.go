@@ -63,10 +63,7 @@ var _ = Describe("image puller", Label("integration"), func() {
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
+		dir = newRunDir()
 		socket = filepath.Join(dir, "containerd.sock")
 		runtime = crifake.New("containerd")
 		node := &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}

@@ -8,7 +8,6 @@ package setup_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -45,10 +44,7 @@ var _ = Describe("container report", Label("integration"), func() {
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
+		dir = newRunDir()
 		socket = filepath.Join(dir, "containerd.sock")
 		runtime = crifake.New("containerd")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "meta-"}}

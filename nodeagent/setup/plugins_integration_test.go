@@ -58,13 +58,8 @@ var _ = Describe("credential providers of the node (IP-07)", Label("integration"
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
-		runtime = crifake.New("containerd")
-		Expect(runtime.Serve(filepath.Join(dir, "containerd.sock"))).To(Succeed())
-		DeferCleanup(runtime.Stop)
+		dir = newRunDir()
+		runtime = serveRuntime(dir)
 		for _, t := range []string{"1", "2", "3"} {
 			runtime.Images.Lock(image+":"+t, key)
 		}

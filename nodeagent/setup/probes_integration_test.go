@@ -10,7 +10,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -104,13 +103,8 @@ var _ = Describe("probes", Label("integration"), func() {
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
-		runtime = crifake.New("containerd")
-		Expect(runtime.Serve(filepath.Join(dir, "containerd.sock"))).To(Succeed())
-		DeferCleanup(func() { runtime.Stop() })
+		dir = newRunDir()
+		runtime = serveRuntime(dir)
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "probes-"}}
 		Expect(cluster.Create(ctx, namespace)).To(Succeed())
 		ns = namespace.Name

@@ -8,8 +8,6 @@ package setup_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,17 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/nodeagent/cri/crifake"
 )
 
 var _ = Describe("--max-workers-for-pull-image", Label("integration"), func() {
 	It("bounds how many images a node pulls at once, and all get their turn", func(ctx context.Context) {
-		dir, err := os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
-		runtime := crifake.New("containerd")
-		Expect(runtime.Serve(filepath.Join(dir, "containerd.sock"))).To(Succeed())
-		DeferCleanup(runtime.Stop)
+		dir := newRunDir()
+		runtime := serveRuntime(dir)
 		node := &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: nodeName}}
 		node.Spec.Images = map[string]v1beta1.ImageSpec{}
 		var release []func()

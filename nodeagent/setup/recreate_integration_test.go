@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -79,10 +78,7 @@ var _ = Describe("ContainerRecreateRequest", Label("integration"), func() {
 	const completed, recreating = v1beta1.ContainerRecreateRequestCompleted, v1beta1.ContainerRecreateRequestRecreating
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
+		dir = newRunDir()
 		socket = filepath.Join(dir, "containerd.sock")
 		runtime = crifake.New("containerd")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "crr-"}}

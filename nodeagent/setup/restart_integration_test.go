@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -71,10 +70,7 @@ var _ = Describe("restart for changed metadata", Label("integration"), func() {
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		var err error
-		dir, err = os.MkdirTemp("", "run")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
+		dir = newRunDir()
 		socket = filepath.Join(dir, "containerd.sock")
 		runtime = crifake.New("containerd")
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "restart-"}}

@@ -35,6 +35,7 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
+	"github.com/flotilla-sh/flotilla/nodeagent/cri/crifake"
 )
 
 const nodeName = "node-1"
@@ -111,6 +112,22 @@ type agent struct {
 	session *gexec.Session
 	addr    string
 	started time.Time
+}
+
+// newRunDir makes a folder for sockets, short enough for their paths, until the spec ends.
+func newRunDir() string {
+	dir, err := os.MkdirTemp("", "run")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, dir)
+	return dir
+}
+
+// serveRuntime serves a containerd that is none in such a folder until the spec ends.
+func serveRuntime(dir string) *crifake.Runtime {
+	runtime := crifake.New("containerd")
+	Expect(runtime.Serve(filepath.Join(dir, "containerd.sock"))).To(Succeed())
+	DeferCleanup(func() { runtime.Stop() })
+	return runtime
 }
 
 // startAgent runs the agent with runDir as the host's /run until the spec ends.
