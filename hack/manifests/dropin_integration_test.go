@@ -159,7 +159,28 @@ func (o *openKruise) runSpoke(t *testing.T, port int, args []string) {
 	hooks.Port = port
 	cfg := o.server.UserFor(t, "system:serviceaccount:"+kruiseNamespace+":flotilla-spoke")
 	base.Tune(cfg)
+	o.leftOver = busy(t)
+	o.passesBefore = map[string]float64{}
+	for controller := range settled {
+		o.passesBefore[controller] = passes(t, controller)
+	}
 	o.stopSpoke = start(t, "spoke", base, hooks, cfg)
+}
+
+// settled are the controllers, by what they care for, that have looked at all there is before a spoke counts as settled.
+var settled = map[string]string{"cloneset-controller": "CloneSet", "uniteddeployment": "UnitedDeployment"}
+
+// busy is how many objects the controllers of this process work on, or have waiting. Those that waited when a
+// manager stopped are counted for good: a stopped queue keeps them.
+func busy(t *testing.T) float64 {
+	t.Helper()
+	return sum(t, "workqueue_depth", "", "") + sum(t, "controller_runtime_active_workers", "", "")
+}
+
+// passes is how many passes a controller has made in this process, in every manager.
+func passes(t *testing.T, controller string) float64 {
+	t.Helper()
+	return sum(t, "controller_runtime_reconcile_total", "controller", controller)
 }
 
 // controllersByFlag are the controllers that a flag of OpenKruise gives workers.
@@ -189,14 +210,14 @@ func (o *openKruise) settle(t *testing.T) {
 		return nil
 	})
 	o.await(t, "controllers with nothing to do", func(context.Context) error {
-		for controller, kind := range map[string]string{"cloneset-controller": "CloneSet", "uniteddeployment": "UnitedDeployment"} {
+		for controller, kind := range settled {
 			all := len(o.list(t, appsv1beta1.SchemeGroupVersion.WithKind(kind)))
-			if done := sum(t, "controller_runtime_reconcile_total", "controller", controller); done < float64(all) {
+			if done := passes(t, controller) - o.passesBefore[controller]; done < float64(all) {
 				return fmt.Errorf("%s made %v passes for %d objects", controller, done, all)
 			}
 		}
-		if busy := sum(t, "workqueue_depth", "", "") + sum(t, "controller_runtime_active_workers", "", ""); busy > 0 {
-			return fmt.Errorf("%v objects are worked on or wait", busy)
+		if now := busy(t) - o.leftOver; now > 0 {
+			return fmt.Errorf("%v objects are worked on or wait", now)
 		}
 		return nil
 	})
@@ -206,12 +227,16 @@ func (o *openKruise) settle(t *testing.T) {
 		}
 	}
 	since := time.Now()
-	for time.Since(since) < atRest {
-		time.Sleep(atRest / 10)
-		for _, w := range o.server.Writes(t, "flotilla-spoke", since) {
-			t.Errorf("at rest: %s %s %s/%s", w.Verb, w.Resource, w.Namespace, w.Name)
+	o.await(t, "a while without a write", func(context.Context) error {
+		if writes := o.server.Writes(t, "flotilla-spoke", since); len(writes) > 0 { // as of trust in one more definition
+			since = time.Now()
+			return fmt.Errorf("%+v", writes)
 		}
-	}
+		if rest := atRest - time.Since(since); rest > 0 {
+			return fmt.Errorf("%v more to go without one", rest)
+		}
+		return nil
+	})
 }
 
 // sum adds a metric of this process up, where a label has a value.

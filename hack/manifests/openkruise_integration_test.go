@@ -74,8 +74,10 @@ type openKruise struct {
 	gone chan struct{}
 	// saved is where the script keeps things, kubeconfig how it gets at the cluster.
 	saved, kubeconfig string
-	// stopSpoke ends the spoke's process.
-	stopSpoke func()
+	// stopSpoke ends the spoke's process. leftOver and passesBefore are what metrics told before it began.
+	stopSpoke    func()
+	leftOver     float64
+	passesBefore map[string]float64
 }
 
 func startOpenKruise(t *testing.T) *openKruise {
