@@ -38,7 +38,7 @@ func ByUID(pods []corev1.Pod) map[types.UID]corev1.Pod {
 	return out
 }
 
-// Ready tells whether a pod is ready and runs the image in its first container.
+// Ready tells whether a pod is ready and its first container is to run the image.
 func Ready(pod *corev1.Pod, image string) bool {
 	if pod.Spec.Containers[0].Image != image {
 		return false
@@ -51,11 +51,13 @@ func Ready(pod *corev1.Pod, image string) bool {
 	return false
 }
 
-// CountReady counts the pods that are ready and run the image.
+// CountReady counts the pods that are ready and whose first container has started with the image. A pod that was just
+// given another image is still ready with the one before. Runtimes may name an image otherwise: for simulated nodes.
 func CountReady(pods []corev1.Pod, image string) int {
 	n := 0
 	for i := range pods {
-		if Ready(&pods[i], image) {
+		started := pods[i].Status.ContainerStatuses
+		if Ready(&pods[i], image) && len(started) > 0 && started[0].Image == image {
 			n++
 		}
 	}
