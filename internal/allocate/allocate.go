@@ -19,6 +19,8 @@ type Subset struct {
 	Replicas, Min, Max *intstr.IntOrString
 	// Current is how many replicas the subset's workload asks for now; 0 when there is none.
 	Current int32
+	// State is what Adaptive and Reserve look at.
+	State State
 }
 
 // Result is who gets how many.

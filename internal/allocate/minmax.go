@@ -19,17 +19,14 @@ type Bounds struct {
 // math.MaxInt32; percentages are of total, a nil total counting as 0. It returns an error that
 // names the subset when a number cannot be read or the minimum is above the maximum.
 func BoundsOf(total *int32, subsets []Subset) ([]Bounds, error) {
-	var known int32
-	if total != nil {
-		known = *total
-	}
+	of := known(total)
 	out := make([]Bounds, 0, len(subsets))
 	for _, s := range subsets {
-		low, err := parseOptional(&known, s.Min, 0)
+		low, err := parseOptional(&of, s.Min, 0)
 		if err != nil {
 			return nil, fmt.Errorf("subset %s: minReplicas: %w", s.Name, err)
 		}
-		high, err := parseOptional(&known, s.Max, math.MaxInt32)
+		high, err := parseOptional(&of, s.Max, math.MaxInt32)
 		if err != nil {
 			return nil, fmt.Errorf("subset %s: maxReplicas: %w", s.Name, err)
 		}
@@ -47,11 +44,7 @@ func MinMax(total *int32, subsets []Subset) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var rest int32
-	if total != nil {
-		rest = *total
-	}
-	return Fill(rest, bounds), nil
+	return Fill(known(total), bounds), nil
 }
 
 // Fill is MinMax for bounds already known. A maximum below the minimum adds nothing to the minimum.
