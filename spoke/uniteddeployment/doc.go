@@ -28,9 +28,11 @@
 //	any      being deleted    any             wait until it is gone
 //
 // Templates of kind CloneSet and Deployment are served. For the two StatefulSet kinds nothing is
-// done and condition SubsetProvisioned says TemplateNotSupported. Schedule type Adaptive gets the
-// min/max allocation without moving replicas away from subsets that cannot schedule them, and
-// condition AdaptiveSchedule says so.
+// done and condition SubsetProvisioned says TemplateNotSupported.
+//
+// With schedule type Adaptive a subset whose pods find no node in time keeps what is ready and its minimum, and the
+// others get the rest; after a while it is tried again (judge). reserveUnschedulablePods is not served: condition
+// AdaptiveSchedule says so.
 //
 // Where this departs from OpenKruise: status is written on failed passes too; fixed replicas that
 // add up to more than spec.replicas are served in list order instead of refused; revisions are

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/events"
 )
@@ -23,6 +25,8 @@ const (
 	eventAllocationFailed = "Failed SpecifySubsetReplicas"
 	eventNotServed        = "TemplateNotSupported"
 	eventNumbersNote      = "ReplicasNotAsSpecified"
+	eventUnschedulable    = "SubsetUnschedulable"
+	eventSchedulable      = "SubsetSchedulable"
 )
 
 func subsetsCreated(ud *appsv1beta1.UnitedDeployment, kind string, made []move) events.Event {
@@ -47,4 +51,12 @@ func failure(ud *appsv1beta1.UnitedDeployment, reason string, err error) events.
 
 func note(ud *appsv1beta1.UnitedDeployment, text string) events.Event {
 	return events.Warning(ud, eventNumbersNote, "ShareOut", text)
+}
+
+// judged tells that a subset takes no more pods, or is tried again.
+func judged(ud *appsv1beta1.UnitedDeployment, subset string, c *appsv1beta1.Condition) events.Event {
+	if c.Status == corev1.ConditionFalse {
+		return events.Warning(ud, eventUnschedulable, "Reschedule", fmt.Sprintf("subset %s: %s", subset, c.Message))
+	}
+	return events.Normal(ud, eventSchedulable, "Reschedule", fmt.Sprintf("subset %s is tried again", subset))
 }

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/internal/allocate"
+	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
 // plan is what one pass will do. Every move carries its reason.
@@ -27,6 +29,10 @@ type plan struct {
 	trouble error
 	// allocation is why there are no sizes; part of trouble.
 	allocation error
+	// verdicts are whether subsets that exist take pods, with the Adaptive schedule.
+	verdicts map[string]verdict
+	// recheck is when to look again though nothing happens; 0: not.
+	recheck time.Duration
 	// notes tell of numbers in the spec that were not followed to the letter.
 	notes []string
 }
@@ -48,6 +54,10 @@ func makePlan(s *snapshot) *plan {
 	for i := range s.others {
 		other := &s.others[i]
 		p.delete(other.Labels[appsv1beta1.SubsetNameLabel], other, "the template is no longer of kind "+other.Kind)
+	}
+	p.verdicts = judgeAll(s, kept)
+	for _, v := range p.verdicts {
+		p.recheck = steps.Sooner(p.recheck, v.recheck)
 	}
 	p.allocate(s.ud, kept)
 	if p.sizes == nil {
@@ -105,8 +115,15 @@ func (p *plan) allocate(ud *appsv1beta1.UnitedDeployment, kept map[string]liveSu
 			Name: subsets[i].Name, Current: kept[subsets[i].Name].replicas,
 			Replicas: subsets[i].Replicas, Min: subsets[i].MinReplicas, Max: subsets[i].MaxReplicas,
 		}
+		if v, exists := p.verdicts[subsets[i].Name]; exists {
+			asked[i].State = allocate.State{Exists: true, Unschedulable: v.unschedulable, Ready: kept[subsets[i].Name].readyReplicas}
+		}
 	}
-	result, err := allocate.Fixed(ud.Spec.Replicas, asked)
+	rule := allocate.Fixed
+	if p.verdicts != nil {
+		rule = allocate.Adaptive
+	}
+	result, err := rule(ud.Spec.Replicas, asked)
 	if err != nil {
 		p.allocation = fmt.Errorf("sharing out replicas: %w", err)
 		return
@@ -116,12 +133,28 @@ func (p *plan) allocate(ud *appsv1beta1.UnitedDeployment, kept map[string]liveSu
 		p.notes = append(p.notes, result.Reduced)
 	}
 	if result.Unplaced > 0 && len(subsets) > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%d replicas find no place: maxReplicas add up to less than spec.replicas", result.Unplaced))
+		p.notes = append(p.notes, unplaced(result.Unplaced, p.verdicts))
 	}
 	p.sizes = map[string]sizing{}
 	for name, replicas := range result.Replicas {
 		p.sizes[name] = sizing{replicas: replicas, partition: min(partitionOf(ud, name), replicas)}
 	}
+}
+
+// unplaced says why replicas find no place.
+func unplaced(replicas int32, verdicts map[string]verdict) string {
+	var cannot []string
+	for name, v := range verdicts {
+		if v.unschedulable {
+			cannot = append(cannot, name)
+		}
+	}
+	text := fmt.Sprintf("%d replicas find no place: maxReplicas add up to less than spec.replicas", replicas)
+	if len(cannot) == 0 {
+		return text
+	}
+	slices.Sort(cannot)
+	return text + " without what cannot be scheduled in " + strings.Join(cannot, ", ")
 }
 
 func partitionOf(ud *appsv1beta1.UnitedDeployment, subset string) int32 {

@@ -41,11 +41,11 @@ type Reconciler struct {
 var _ reconcile.ObjectReconciler[*appsv1beta1.UnitedDeployment] = &Reconciler{}
 
 // Reconcile makes one pass over one UnitedDeployment.
-func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDeployment) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDeployment) (result reconcile.Result, err error) {
 	if stored.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil // workloads are garbage collected
 	}
-	s := &snapshot{ud: defaulted(stored)}
+	s := &snapshot{ud: defaulted(stored), now: r.clock.Now()}
 	o, p, told, err := r.pass(ctx, s)
 	switch {
 	case inVain(err):
@@ -53,10 +53,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDe
 	case p == nil && apierrors.IsConflict(err):
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	}
-	status := statusOf(s, p, o, metav1.NewTime(r.clock.Now()))
-	err = errors.Join(err, r.writeStatus(ctx, stored, status))
+	status := statusOf(s, p, o, metav1.NewTime(s.now))
+	if err = errors.Join(err, r.writeStatus(ctx, stored, status)); err == nil && p != nil {
+		result.RequeueAfter = p.recheck
+	}
 	r.events.Publish(told...)
-	return reconcile.Result{}, err
+	return result, err
 }
 
 // pass gathers, plans and applies. Its error is in the outcome as well.
@@ -92,6 +94,11 @@ func planEvents(ud *appsv1beta1.UnitedDeployment, p *plan) []events.Event {
 	}
 	for _, text := range p.notes {
 		out = append(out, note(ud, text))
+	}
+	for name, v := range p.verdicts {
+		if n := len(v.set); n > 0 {
+			out = append(out, judged(ud, name, &v.set[n-1]))
+		}
 	}
 	return out
 }

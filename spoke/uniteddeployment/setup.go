@@ -115,7 +115,7 @@ func isServed(kind schema.GroupVersionKind) bool {
 	return false
 }
 
-// podChanges lets through what the counters of a status depend on. Pods outside of subsets are none
+// podChanges lets through what the counters of a status and the Adaptive schedule depend on. Pods outside of subsets are none
 // of our business.
 func podChanges() predicate.Predicate {
 	ofSubset := func(obj client.Object) bool { return obj.GetLabels()[appsv1beta1.SubsetNameLabel] != "" }
@@ -126,7 +126,7 @@ func podChanges() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
 			return ofSubset(after) && (pods.IsActive(before) != pods.IsActive(after) ||
-				pods.IsReady(before) != pods.IsReady(after) ||
+				pods.IsReady(before) != pods.IsReady(after) || pods.IsUnschedulable(before) != pods.IsUnschedulable(after) ||
 				before.Labels[appsv1beta1.SubsetRevisionLabel] != after.Labels[appsv1beta1.SubsetRevisionLabel])
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,8 @@ import (
 
 // snapshot is all that one pass knows.
 type snapshot struct {
+	// now is when the pass began.
+	now time.Time
 	// ud is defaulted.
 	ud *appsv1beta1.UnitedDeployment
 	// adapter of the template's kind; nil when that kind is not served.
@@ -41,6 +44,8 @@ type liveSubset struct {
 	object client.Object
 	subset string
 	numbers
+	// pods are the cache's own, filled in for the Adaptive schedule alone.
+	pods []*corev1.Pod
 	// updatedReplicas and updatedReadyReplicas count active pods of the update revision.
 	updatedReplicas, updatedReadyReplicas int32
 }
@@ -73,6 +78,9 @@ func (g *gatherer) gather(ctx context.Context, s *snapshot) error {
 		list, err := workload.Pods(ctx, g.cached, s.adapter.kind(), obj.GetNamespace(), obj.GetUID())
 		if err != nil {
 			return err
+		}
+		if paceOf(s.ud) != nil {
+			live.pods = list
 		}
 		live.updatedReplicas, live.updatedReadyReplicas = countUpdated(list, s.update)
 		s.live = append(s.live, live)

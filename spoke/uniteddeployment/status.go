@@ -18,11 +18,11 @@ import (
 const (
 	reasonError             = "Error"
 	reasonTemplateMissing   = "TemplateNotSupported"
-	reasonNotRescheduling   = "NotRescheduling"
+	reasonNotReserving      = "NotReserving"
 	reasonRevisionsEqual    = "UnitedDeploymentRevisionUpdated"
 	reasonRevisionsDiffer   = "UnitedDeploymentRevisionUpdating"
 	conditionAdaptive       = "AdaptiveSchedule"
-	messageAdaptive         = "spec.topology.scheduleStrategy.type is Adaptive: replicas are shared out by minReplicas and maxReplicas, but are not moved away from subsets that cannot schedule them"
+	messageAdaptive         = "spec.topology.scheduleStrategy.adaptive.reserveUnschedulablePods is not supported yet: pods that find no node are moved to other subsets"
 	maxMessage              = 1024
 	messageProvisionFailure = "subset workloads could not be created or deleted: "
 	messageUpdateFailure    = "subset workloads could not be updated: "
@@ -57,6 +57,7 @@ func statusOf(s *snapshot, p *plan, o *outcome, now metav1.Time) *appsv1beta1.Un
 	if p != nil {
 		countSubsets(status, s)
 		setSizes(status, p)
+		setSchedulable(status, p, now)
 		setRevisions(status, s, now)
 	}
 	setConditions(status, s, o, now)
@@ -124,6 +125,19 @@ func setSizes(status *appsv1beta1.UnitedDeploymentStatus, p *plan) {
 	}
 }
 
+// setSchedulable writes what became of subsets that cannot schedule pods. With another schedule nobody knows.
+func setSchedulable(status *appsv1beta1.UnitedDeploymentStatus, p *plan, now metav1.Time) {
+	for i := range status.SubsetStatuses {
+		e := &status.SubsetStatuses[i]
+		if p.verdicts == nil {
+			conditions.RemoveCompat(&e.Conditions, appsv1beta1.UnitedDeploymentSubsetSchedulable)
+		}
+		for _, c := range p.verdicts[e.Name].set {
+			conditions.SetCompat(&e.Conditions, c, now)
+		}
+	}
+}
+
 // setRevisions moves currentRevision on once as many pods are updated and ready as there are.
 func setRevisions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, now metav1.Time) {
 	status.CurrentRevision, status.UpdatedRevision = s.current, s.update
@@ -144,8 +158,8 @@ func setConditions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, o *o
 	} else {
 		settle(status, appsv1beta1.SubsetProvisioned, o.provisioned, message(messageProvisionFailure, o.provisionErr), now)
 	}
-	if s.ud.Spec.Topology.ScheduleStrategy.Type == appsv1beta1.AdaptiveUnitedDeploymentScheduleStrategyType {
-		conditions.SetCompat(&status.Conditions, isFalse(conditionAdaptive, reasonNotRescheduling, messageAdaptive), now)
+	if adaptive := s.ud.Spec.Topology.ScheduleStrategy.Adaptive; paceOf(s.ud) != nil && adaptive != nil && adaptive.ReserveUnschedulablePods {
+		conditions.SetCompat(&status.Conditions, isFalse(conditionAdaptive, reasonNotReserving, messageAdaptive), now)
 	} else {
 		conditions.RemoveCompat(&status.Conditions, conditionAdaptive)
 	}

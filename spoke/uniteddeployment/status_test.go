@@ -66,7 +66,7 @@ func TestStatusConditions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before     []appsv1beta1.Condition
 		outcome    outcome
-		adaptive   bool
+		reserving  bool
 		noPlan     bool
 		want       map[string]string
 		generation int64
@@ -77,15 +77,15 @@ func TestStatusConditions(t *testing.T) {
 		"update refused":    {nil, outcome{updateErr: errors.New("x")}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetUpdated": "False Error"}, 0},
 		"failure is over":   {[]appsv1beta1.Condition{failed}, outcome{}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "True "}, 3},
 		"kind not served":   {nil, outcome{unserved: "no"}, false, true, map[string]string{"SubsetProvisioned": "False TemplateNotSupported"}, 3},
-		"adaptive says so":  {nil, outcome{}, true, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "AdaptiveSchedule": "False NotRescheduling"}, 3},
-		"adaptive is over":  {[]appsv1beta1.Condition{condition("AdaptiveSchedule", "False", "NotRescheduling")}, outcome{}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated"}, 3},
+		"reserving says so": {nil, outcome{}, true, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "AdaptiveSchedule": "False NotReserving"}, 3},
+		"reserving is over": {[]appsv1beta1.Condition{condition("AdaptiveSchedule", "False", "NotReserving")}, outcome{}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated"}, 3},
 		"gathering refused": {[]appsv1beta1.Condition{condition("SubsetUpdated", "False", "Error")}, outcome{provisionErr: errors.New("x")}, false, true, map[string]string{"SubsetUpdated": "False Error", "SubsetProvisioned": "False Error"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ud := ud.DeepCopy()
 			ud.Status.Conditions = tc.before
-			if tc.adaptive {
-				ud.Spec.Topology.ScheduleStrategy.Type = appsv1beta1.AdaptiveUnitedDeploymentScheduleStrategyType
+			if tc.reserving {
+				adaptive(ud).Spec.Topology.ScheduleStrategy.Adaptive = &appsv1beta1.AdaptiveUnitedDeploymentStrategy{ReserveUnschedulablePods: true}
 			}
 			s := snapshotOf(ud, counted(atRest(ud, "a", sizing{replicas: 2}), 2, 2, 2, 2))
 			p := makePlan(s)
