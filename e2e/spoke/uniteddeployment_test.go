@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -134,5 +135,52 @@ var _ = Describe("A UnitedDeployment with the Adaptive schedule", Label("spread"
 		reaches("2 2 3, 0 waiting")
 		scale(3)
 		reaches("2 1 0, 0 waiting")
+	}, SpecTimeout(6*time.Minute))
+})
+
+var _ = Describe("A UnitedDeployment of StatefulSets", Label("spread", "uniteddeployment", "workloads"), func() {
+	It("updates them as far as their partitions let it, and gets out of an image that cannot be had", func(ctx SpecContext) {
+		labels := map[string]string{"app": "web"}
+		ud := &appsv1beta1.UnitedDeployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace(ctx), Name: "web"},
+			Spec: appsv1beta1.UnitedDeploymentSpec{
+				Replicas: ptr.To[int32](4), Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: appsv1beta1.SubsetTemplate{StatefulSetTemplate: &appsv1beta1.StatefulSetTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: labels},
+					Spec: appsv1.StatefulSetSpec{
+						Selector: &metav1.LabelSelector{MatchLabels: labels}, ServiceName: "web",
+						Template: corev1.PodTemplateSpec{
+							ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{"fake.flotilla.sh/failing-images": "web:none"}},
+							Spec:       corev1.PodSpec{TerminationGracePeriodSeconds: ptr.To(int64(1)), Containers: []corev1.Container{{Name: "web", Image: "web:v1"}}},
+						},
+					},
+				}},
+				Topology: appsv1beta1.Topology{Subsets: []appsv1beta1.Subset{{Name: "a"}, {Name: "b"}}},
+			},
+		}
+		Expect(member.Create(ctx, ud)).To(Succeed())
+		untilImages(ctx, ud.Namespace, 4, 0)
+		update := func(image string, partition int32) {
+			GinkgoHelper()
+			editSpec(ctx, ud, func(spec *appsv1beta1.UnitedDeploymentSpec) {
+				spec.Template.StatefulSetTemplate.Spec.Template.Spec.Containers[0].Image = image
+				spec.UpdateStrategy.ManualUpdate = &appsv1beta1.ManualUpdate{Partitions: map[string]int32{"a": partition}}
+			})
+		}
+		update("web:none", 1)
+		Eventually(ctx, func() (int, error) {
+			list, err := member.Pods(ctx, ud.Namespace, "web")
+			n := 0
+			for i := range list {
+				if list[i].Spec.Containers[0].Image == "web:none" {
+					n++
+				}
+			}
+			return n, err
+		}).WithTimeout(soon).Should(Equal(2), "one of each: the next waits for it")
+		update("web:v2", 1)
+		untilImages(ctx, ud.Namespace, 1, 3)
+		update("web:v2", 0)
+		untilImages(ctx, ud.Namespace, 0, 4)
 	}, SpecTimeout(6*time.Minute))
 })

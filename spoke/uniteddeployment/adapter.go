@@ -4,7 +4,6 @@
 package uniteddeployment
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,12 +48,12 @@ type sizing struct {
 }
 
 // adapters are the kinds served, in the order in which a template is looked at.
-var adapters = []adapter{cloneSetAdapter{}, deploymentAdapter{}}
+var adapters = []adapter{statefulSetAdapter{}, cloneSetAdapter{}, deploymentAdapter{}}
 
 // templateKinds are all kinds a template can be of. Workloads of a kind the template no longer is
 // of are deleted, whether that kind is served or not.
 var templateKinds = []schema.GroupVersionKind{
-	appsv1.SchemeGroupVersion.WithKind("StatefulSet"),
+	statefulSetAdapter{}.kind(),
 	appsv1beta1.SchemeGroupVersion.WithKind("StatefulSet"),
 	cloneSetAdapter{}.kind(),
 	deploymentAdapter{}.kind(),
@@ -73,8 +72,6 @@ func adapterOf(t *appsv1beta1.SubsetTemplate) adapter {
 // unserved says why a template without an adapter is not acted on.
 func unserved(t *appsv1beta1.SubsetTemplate) string {
 	switch {
-	case t.StatefulSetTemplate != nil:
-		return "spec.template.statefulSetTemplate is not supported yet: nothing is created, changed or deleted"
 	case t.AdvancedStatefulSetTemplate != nil:
 		return "spec.template.advancedStatefulSetTemplate is not supported yet: nothing is created, changed or deleted"
 	default:

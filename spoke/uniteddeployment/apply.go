@@ -76,8 +76,9 @@ func (w *writer) execute(ctx context.Context, ud *appsv1beta1.UnitedDeployment, 
 	created, createErr := each(p.creates, "create", func(m move) error { return w.create(ctx, ud, m, kind) })
 	updated, updateErr := each(p.updates, "update", func(m move) error { return w.update(ctx, m) })
 	deleted, deleteErr := each(p.deletes, "delete", func(m move) error { return w.remove(ctx, m) })
+	stuckErr := w.removeStuck(ctx, p.stuck)
 	o.provisioned, o.updated = len(created)+len(deleted), len(updated)
-	o.provisionErr, o.updateErr = errors.Join(o.provisionErr, createErr, deleteErr), updateErr
+	o.provisionErr, o.updateErr = errors.Join(o.provisionErr, createErr, deleteErr), errors.Join(updateErr, stuckErr)
 	if len(created) > 0 {
 		told = append(told, subsetsCreated(ud, kind, created))
 	}
@@ -171,6 +172,17 @@ func (w *writer) remove(ctx context.Context, m move) error {
 		client.Preconditions{UID: ptr.To(m.live.GetUID())}, lagging)
 	w.forget(m.live)
 	return client.IgnoreNotFound(err)
+}
+
+// removeStuck deletes pods, if they still are those that were seen.
+func (w *writer) removeStuck(ctx context.Context, stuck []*corev1.Pod) error {
+	var errs []error
+	for _, pod := range stuck {
+		log.FromContext(ctx).Info("Deleting a pod that keeps its StatefulSet from being updated", "pod", pod.Name)
+		err := w.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}, lagging)
+		errs = append(errs, client.IgnoreNotFound(err))
+	}
+	return errors.Join(errs...)
 }
 
 // onDelete forgets workloads of the kind that are gone, by whose hand soever.

@@ -27,8 +27,9 @@
 //	any      any              another kind    delete
 //	any      being deleted    any             wait until it is gone
 //
-// Templates of kind CloneSet and Deployment are served. For the two StatefulSet kinds nothing is
-// done and condition SubsetProvisioned says TemplateNotSupported.
+// Templates of kind CloneSet, Deployment and StatefulSet are served. For Advanced StatefulSets nothing is done and
+// condition SubsetProvisioned says TemplateNotSupported. Of a StatefulSet that was given a new template, pods which are
+// not ready, of an older revision and beyond the partition are deleted: its controller would wait for them (stuckPods).
 //
 // With schedule type Adaptive a subset whose pods find no node in time keeps what is ready and its minimum, and the
 // others get the rest; after a while it is tried again (judge). reserveUnschedulablePods is not served: condition

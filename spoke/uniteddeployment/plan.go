@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -25,6 +26,8 @@ type plan struct {
 	creates []move
 	updates []move
 	deletes []move
+	// stuck are pods to delete, which their workload waits for in vain.
+	stuck []*corev1.Pod
 	// trouble is why parts of the plan are missing; nil when nothing is.
 	trouble error
 	// allocation is why there are no sizes; part of trouble.
@@ -202,7 +205,9 @@ func (p *plan) subset(s *snapshot, subset *appsv1beta1.Subset, live liveSubset, 
 	}
 	if m.reason != "" {
 		p.updates = append(p.updates, m)
+		return nil
 	}
+	p.stuck = append(p.stuck, stuckPods(s, &live)...)
 	return nil
 }
 

@@ -163,7 +163,7 @@ func (h podHandler) add(ctx context.Context, obj client.Object, q queue) {
 	}
 	for _, a := range adapters {
 		owner, _ := a.empty()
-		if ref.Kind != a.kind().Kind {
+		if schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != a.kind().GroupKind() {
 			continue
 		}
 		if h.reader.Get(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}, owner) != nil {

@@ -44,7 +44,7 @@ type liveSubset struct {
 	object client.Object
 	subset string
 	numbers
-	// pods are the cache's own, filled in for the Adaptive schedule alone.
+	// pods are the cache's own, filled in for the Adaptive schedule and for StatefulSets alone.
 	pods []*corev1.Pod
 	// updatedReplicas and updatedReadyReplicas count active pods of the update revision.
 	updatedReplicas, updatedReadyReplicas int32
@@ -79,7 +79,7 @@ func (g *gatherer) gather(ctx context.Context, s *snapshot) error {
 		if err != nil {
 			return err
 		}
-		if paceOf(s.ud) != nil {
+		if paceOf(s.ud) != nil || s.ud.Spec.Template.StatefulSetTemplate != nil {
 			live.pods = list
 		}
 		live.updatedReplicas, live.updatedReadyReplicas = countUpdated(list, s.update)

@@ -373,11 +373,11 @@ var _ = Describe("UnitedDeployment", func() {
 		Eventually(shape).Should(BeEmpty())
 	})
 
-	It("leaves StatefulSet templates alone and says so", func() {
+	It("leaves Advanced StatefulSet templates alone and says so", func() {
 		ud := cloneSetUD(1, subset("a", 1))
-		ud.Spec.Template = appsv1beta1.SubsetTemplate{StatefulSetTemplate: &appsv1beta1.StatefulSetTemplateSpec{
+		ud.Spec.Template = appsv1beta1.SubsetTemplate{AdvancedStatefulSetTemplate: &appsv1beta1.AdvancedStatefulSetTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
-			Spec:       appsv1.StatefulSetSpec{Template: podTemplate("web:v1")},
+			Spec:       appsv1beta1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Template: podTemplate("web:v1")},
 		}}
 		ud = fresh(ud)
 		Eventually(status(ud)).Should(HaveField("Conditions", ContainElement(And(
