@@ -5,7 +5,5 @@
 // named here and nowhere else. How objects of each kind are defaulted and validated at admission is the table
 // of internal/kindadmission, which the hub serves as well.
 //
-// Gates that refuse a kind while they are off, as OpenKruise has them (ImagePullJobGate,
-// ResourceDistributionGate, WorkloadSpread, PodProbeMarkerGate, KruiseDaemon), are not looked at so far: every
-// kind is let in.
+// Gates refuse the kinds they are of while they are off, as OpenKruise's do: see kindGates.
 package setup

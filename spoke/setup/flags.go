@@ -21,6 +21,7 @@ var workerFlags = []struct {
 	{"nodepodprobe-workers", "NodePodProbe.apps.kruise.io", 3},
 	{"podprobemarker-workers", "PodProbeMarker.apps.kruise.io", 3},
 	{"podunavailablebudget-workers", "PodUnavailableBudget.policy.kruise.io", 3},
+	{"resourcedistribution-workers", "ResourceDistribution.apps.kruise.io", 3},
 	{"uniteddeployment-workers", "UnitedDeployment.apps.kruise.io", 3},
 }
 
@@ -38,7 +39,7 @@ var withoutEffect = []struct {
 	{"failures are tried again after 5 ms to 1000 s", []string{"rate-limiter-base-delay", "rate-limiter-max-delay", "rate-limiter-qps", "rate-limiter-bucket-size"}},
 	{"the spoke does not run this kind yet", []string{
 		"assign-bcj-pods-by-scheduler", "assign-pods-by-scheduler", "ws-enabled-versioned-status", "advancedcronjob-workers", "broadcastjob-workers",
-		"daemonset-workers", "persistentpodstate-workers", "resourcedistribution-workers", "sidecarset-workers", "sidecarterminator-workers",
+		"daemonset-workers", "persistentpodstate-workers", "sidecarset-workers", "sidecarterminator-workers",
 		"statefulset-workers", "workloadspread-workers",
 	}},
 }

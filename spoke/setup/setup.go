@@ -27,6 +27,7 @@ import (
 	"github.com/flotilla-sh/flotilla/spoke/podprobe"
 	"github.com/flotilla-sh/flotilla/spoke/podprobemarker"
 	"github.com/flotilla-sh/flotilla/spoke/podreadiness"
+	"github.com/flotilla-sh/flotilla/spoke/resourcedistribution"
 	"github.com/flotilla-sh/flotilla/spoke/uniteddeployment"
 	"github.com/flotilla-sh/flotilla/spoke/workload"
 )
@@ -44,13 +45,28 @@ func controllers(b *budgets, opts *Options) []entry {
 		{"launchpriority", launchpriority.Add},
 		{"ephemeraljob", ephemeraljob.Add},
 		{"containerrecreaterequest", containerrecreaterequest.Add},
-		{"podprobemarker", withProbes(podprobemarker.Add)},
-		{"nodepodprobe", withProbes(nodepodprobe.Add)},
-		{"podmarks", withProbes(addPodMarks)},
+		{"podprobemarker", when(features.PodProbeMarkerGate, podprobemarker.Add)}, // goes off with KruiseDaemon
+		{"nodepodprobe", when(features.PodProbeMarkerGate, nodepodprobe.Add)},
+		{"podmarks", when(features.PodProbeMarkerGate, addPodMarks)},
+		{"resourcedistribution", when(features.ResourceDistributionGate, addResourceDistribution)},
 		{"cloneset", func(mgr manager.Manager) error { return b.addCloneSet(mgr, opts) }},
 		{"uniteddeployment", func(mgr manager.Manager) error { return uniteddeployment.Add(mgr, uniteddeployment.Options{}) }},
 		{"podunavailablebudget", b.addController},
 	}
+}
+
+// when adds a controller where its gate is on.
+func when(gate featuregate.Feature, add func(manager.Manager) error) func(manager.Manager) error {
+	return func(mgr manager.Manager) error {
+		if !features.Enabled(gate) {
+			return nil
+		}
+		return add(mgr)
+	}
+}
+
+func addResourceDistribution(mgr manager.Manager) error {
+	return resourcedistribution.Add(context.Background(), mgr)
 }
 
 // pullers are the controllers that have nodes pull images ahead, each with the gate that it needs.
