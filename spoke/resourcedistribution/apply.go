@@ -92,15 +92,15 @@ func (w *writer) conflict(namespace string) *problem {
 		kindOf(w.template.object), namespace, w.template.object.GetName())}
 }
 
-// failed is the problem of a write, unless the namespace went away.
-func failed(cause v1beta1.ResourceDistributionConditionType, namespace string, err error) *problem {
+// failed is the problem of a request, unless the namespace went away.
+func (w *writer) failed(cause v1beta1.ResourceDistributionConditionType, namespace string, err error) *problem {
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return missing(namespace)
 	default:
-		return &problem{cause, err}
+		return &problem{cause, tellable(kindOf(w.template.object), namespace, err)}
 	}
 }
 
@@ -115,7 +115,7 @@ func (w *writer) create(ctx context.Context, namespace string) *problem {
 	if apierrors.IsNotFound(err) { // a namespace that is gone
 		return missing(namespace)
 	}
-	return failed(v1beta1.ResourceDistributionCreateResourceFailed, namespace, err)
+	return w.failed(v1beta1.ResourceDistributionCreateResourceFailed, namespace, err)
 }
 
 // update makes what is there what it should be: the very version that was read, if it is ours.
@@ -126,7 +126,7 @@ func (w *writer) update(ctx context.Context, namespace string) *problem {
 		obj, err := w.read(ctx, namespace)
 		switch {
 		case err != nil:
-			out = failed(v1beta1.ResourceDistributionGetResourceFailed, namespace, err)
+			out = w.failed(v1beta1.ResourceDistributionGetResourceFailed, namespace, err)
 			return nil
 		case !isOurs(obj, w.rd):
 			out = w.conflict(namespace)
@@ -138,7 +138,7 @@ func (w *writer) update(ctx context.Context, namespace string) *problem {
 		return w.client.Update(ctx, obj, fieldOwner, lagging)
 	})
 	if err != nil {
-		return failed(v1beta1.ResourceDistributionUpdateResourceFailed, namespace, err)
+		return w.failed(v1beta1.ResourceDistributionUpdateResourceFailed, namespace, err)
 	}
 	return out
 }
@@ -155,16 +155,24 @@ func (w *writer) asItShouldBe(obj client.Object) bool {
 	return obj.GetLabels()[copyLabel] == copyMark && obj.GetAnnotations()[v1beta1.ResourceHashKey] == w.template.hash && digestOf(obj) == w.template.digest
 }
 
-// remove deletes a copy that is ours yet.
+// remove deletes a copy: the very version that was read, if it is ours yet.
 func (w *writer) remove(ctx context.Context, namespace string) *problem {
-	obj, err := w.read(ctx, namespace)
-	if apierrors.IsNotFound(err) || err == nil && !isOurs(obj, w.rd) {
-		return nil
-	}
+	var out *problem
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		out = nil
+		obj, err := w.read(ctx, namespace)
+		if err != nil {
+			out = w.failed(v1beta1.ResourceDistributionGetResourceFailed, namespace, client.IgnoreNotFound(err))
+			return nil
+		}
+		if !isOurs(obj, w.rd) {
+			return nil
+		}
+		uid, version := obj.GetUID(), obj.GetResourceVersion()
+		return client.IgnoreNotFound(w.client.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version}, lagging))
+	})
 	if err != nil {
-		return failed(v1beta1.ResourceDistributionGetResourceFailed, namespace, err)
+		return w.failed(v1beta1.ResourceDistributionDeleteResourceFailed, namespace, err)
 	}
-	uid, version := obj.GetUID(), obj.GetResourceVersion()
-	err = w.client.Delete(ctx, obj, client.Preconditions{UID: &uid, ResourceVersion: &version}, lagging)
-	return failed(v1beta1.ResourceDistributionDeleteResourceFailed, namespace, client.IgnoreNotFound(err))
+	return out
 }

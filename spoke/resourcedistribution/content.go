@@ -25,8 +25,9 @@ import (
 const (
 	// copyLabel marks copies, so that they alone are watched.
 	copyLabel, copyMark = "flotilla.sh/distributed", "true"
-	// digestKey has, in the cache alone, what the content of a copy comes to.
-	digestKey = "flotilla.sh/content-digest"
+	// digested is the operation of a managed field that only the cache has: its manager is the digest of the content. The
+	// API server takes no such operation, so nobody can give an object a digest that is not its own.
+	digested = metav1.ManagedFieldsOperationType("Digest")
 )
 
 var kind = v1beta1.SchemeGroupVersion.WithKind("ResourceDistribution")
@@ -56,6 +57,9 @@ func templateOf(rd *v1beta1.ResourceDistribution) (*template, error) {
 	fields := map[string]any{}
 	if json.Unmarshal(rd.Spec.Resource.Raw, &fields) != nil {
 		return nil, errors.New("spec.resource is no object")
+	}
+	if version, _ := fields["apiVersion"].(string); version != "v1" {
+		return nil, errors.New("spec.resource.apiVersion is not v1")
 	}
 	named, _ := fields["kind"].(string)
 	obj, err := empty(named)
@@ -111,10 +115,11 @@ func typeOf(s *corev1.Secret) corev1.SecretType {
 	return s.Type
 }
 
-// strip is what the cache keeps of a copy: its metadata, and the digest in place of the content.
+// strip is what the cache keeps of a copy: its metadata, and the digest in place of the content. What is stripped stays
+// as it is: lists that are watched pass here twice.
 func strip(in any) (any, error) {
 	obj, ok := in.(client.Object)
-	if !ok {
+	if !ok || keptDigest(obj) != "" {
 		return in, nil
 	}
 	digest := digestOf(obj)
@@ -126,10 +131,18 @@ func strip(in any) (any, error) {
 	default:
 		return in, nil
 	}
-	obj.SetManagedFields(nil)
-	annotations := map[string]string{digestKey: digest, v1beta1.ResourceHashKey: obj.GetAnnotations()[v1beta1.ResourceHashKey]}
-	obj.SetAnnotations(annotations) // others may be long, and nobody reads them
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: digest, Operation: digested}})
+	// Others may be long, and nobody reads them; one of them may have the content in it.
+	obj.SetAnnotations(map[string]string{v1beta1.ResourceHashKey: obj.GetAnnotations()[v1beta1.ResourceHashKey]})
 	return obj, nil
+}
+
+// keptDigest is the digest that the cache has of an object; of an object that is not the cache's it is empty.
+func keptDigest(obj client.Object) string {
+	if fields := obj.GetManagedFields(); len(fields) == 1 && fields[0].Operation == digested {
+		return fields[0].Manager
+	}
+	return ""
 }
 
 // made is a new copy for a namespace.

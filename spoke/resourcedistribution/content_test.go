@@ -126,7 +126,7 @@ func TestDigest(t *testing.T) {
 // No error shows what is in a Secret.
 func TestBadTemplates(t *testing.T) {
 	for name, resource := range map[string]string{
-		"nothing": "", "no object": `"hunter2"`, "no JSON": `{"data":hunter2`, "another kind": `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"hunter"}}`,
+		"nothing": "", "another version": `{"apiVersion":"v2","kind":"Secret","metadata":{"name":"hunter"}}`, "no object": `"hunter2"`, "no JSON": `{"data":hunter2`, "another kind": `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"hunter"}}`,
 		"no name": `{"apiVersion":"v1","kind":"Secret","data":{"k":"aHVudGVyMg=="}}`, "no base64": `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":{"k":"hunter2!"}}`,
 		"no map": `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":"hunter2"}`, "kind is none": `{"kind":7}`,
 	} {
@@ -155,9 +155,31 @@ func TestStrip(t *testing.T) {
 		if err != nil || strings.Contains(string(raw), "hunter2") || strings.Contains(string(raw), "aHVudGVyMg") {
 			t.Errorf("%s, %v", raw, err)
 		}
-		want := map[string]string{digestKey: digest, v1beta1.ResourceHashKey: "h"}
+		if got := keptDigest(out.(client.Object)); got != digest {
+			t.Errorf("digest %q, want %q", got, digest)
+		}
+		want := map[string]string{v1beta1.ResourceHashKey: "h"}
 		if d := cmp.Diff(want, out.(client.Object).GetAnnotations()); d != "" {
 			t.Error(d)
+		}
+	}
+}
+
+// A list that is watched passes twice. The digest is that of the content all the same, and that of nobody's annotation.
+func TestStripTwice(t *testing.T) {
+	for _, obj := range []client.Object{&corev1.Secret{Data: map[string][]byte{"k": []byte("v")}}, &corev1.ConfigMap{Data: map[string]string{"k": "v"}}} {
+		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "somebody", Operation: metav1.ManagedFieldsOperationApply}})
+		want := digestOf(obj)
+		once, err := strip(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := strip(once)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := keptDigest(twice.(client.Object)); got != want {
+			t.Errorf("%T: digest %q, want %q", obj, got, want)
 		}
 	}
 }

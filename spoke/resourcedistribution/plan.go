@@ -73,13 +73,14 @@ func (s *snapshot) inTarget(name string) action {
 	}
 }
 
-// complete tells whether the marked copies, which are watched, are all there is to know: every target that can have a
-// copy has one.
-func (s *snapshot) complete() bool {
+// unseen are the targets that can have a copy and of which none is watched: there is none, it lost its mark, or another's
+// object is there.
+func (s *snapshot) unseen() []string {
+	var out []string
 	for _, name := range s.targets {
 		if namespace, exists := s.namespaces[name]; exists && !namespace.going && !s.found[name].ours {
-			return false
+			out = append(out, name)
 		}
 	}
-	return true
+	return out
 }

@@ -25,7 +25,7 @@ func TestMakePlan(t *testing.T) {
 		object    *sighting
 		target    bool
 		want      action
-		complete  bool
+		seen      bool
 	}{
 		"target, namespace missing":           {nil, nil, true, wait, true},
 		"target, namespace going":             {&going, nil, true, wait, true},
@@ -62,8 +62,8 @@ func TestMakePlan(t *testing.T) {
 			if d := cmp.Diff(want, makePlan(s), cmp.AllowUnexported(step{})); d != "" {
 				t.Error(d)
 			}
-			if got := s.complete(); got != tc.complete {
-				t.Errorf("complete: %v", got)
+			if got := len(s.unseen()) == 0; got != tc.seen {
+				t.Errorf("seen: %v", got)
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func TestStatus(t *testing.T) {
 	then, now := metav1.NewTime(time.Unix(100, 0)), metav1.NewTime(time.Unix(200, 0))
 	rd := distributionOf(secret)
 	rd.Status.Conditions = []v1beta1.ResourceDistributionCondition{
-		{Type: v1beta1.ResourceDistributionConflictOccurred, Status: corev1.ConditionTrue, LastTransitionTime: then, Reason: "older words"},
+		{Type: v1beta1.ResourceDistributionConflictOccurred, Status: corev1.ConditionTrue, LastTransitionTime: then, Reason: "older words", FailedNamespaces: []string{"d"}},
 		{Type: v1beta1.ResourceDistributionCreateResourceFailed, Status: corev1.ConditionTrue, LastTransitionTime: then},
 		{Type: v1beta1.ResourceDistributionGetResourceFailed, Status: corev1.ConditionFalse, LastTransitionTime: then},
 	}
@@ -100,9 +100,15 @@ func TestStatus(t *testing.T) {
 	told := eventsOf(rd, failing(rd.Status.Conditions, got.Conditions))
 	wantTold := []events.Event{
 		events.Warning(rd, "DeleteResourceFailed", "Distribute", "other: refused"),
+		events.Warning(rd, "ConflictOccurred", "Distribute", "b, d: last"),
 		events.Warning(rd, "NamespaceNotExists", "Distribute", "gone: missing"),
 	}
 	if d := cmp.Diff(wantTold, told); d != "" {
+		t.Error(d)
+	}
+	// One more namespace is told, the same ones are not.
+	more := statusOf(rd, []string{"a", "b", "c", "d", "gone"}, append(failures, of("a", v1beta1.ResourceDistributionConflictOccurred, "and one")), now)
+	if d := cmp.Diff([]v1beta1.ResourceDistributionCondition{more.Conditions[4]}, failing(got.Conditions, more.Conditions)); d != "" {
 		t.Error(d)
 	}
 	rd.Status = got

@@ -6,11 +6,11 @@ package resourcedistribution
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +27,7 @@ import (
 const (
 	controllerName = "resourcedistribution-controller"
 	// lookAgain is after how long objects that are not ours are looked at again.
-	lookAgain = time.Minute
+	lookAgain = 30 * time.Second
 	// askAgain is after how long missing rights are looked for again.
 	askAgain = 15 * time.Second
 )
@@ -46,8 +46,8 @@ type Reconciler struct {
 	clock  clock.PassiveClock
 
 	mu sync.Mutex
-	// seen has the uids, by name, of those whose unmarked copies were looked for.
-	seen map[string]types.UID
+	// seen has those, by name, whose unmarked copies were looked for.
+	seen map[string]view
 }
 
 // Add adds the controller to the manager.
@@ -58,7 +58,7 @@ func Add(ctx context.Context, mgr manager.Manager) error {
 	}
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), cache: c, events: events.New(mgr.GetEventRecorder(controllerName)),
-		clock: clock.RealClock{}, seen: map[string]types.UID{},
+		clock: clock.RealClock{}, seen: map[string]view{},
 	}
 	b := builder.ControllerManagedBy(mgr).Named(controllerName).
 		For(&v1beta1.ResourceDistribution{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -102,6 +102,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	plan := makePlan(s)
 	log.FromContext(ctx).V(1).Info("Planned", "targets", len(s.targets), "steps", plan)
 	failures := (&writer{r, rd, t}).carryOut(ctx, plan)
+	if !slices.ContainsFunc(failures, func(f failure) bool { return f.retried() }) {
+		r.setLooked(rd) // what failed may have been found by looking alone
+	}
 	err = r.report(ctx, rd, s.targets, failures)
 	return after(failures, err)
 }

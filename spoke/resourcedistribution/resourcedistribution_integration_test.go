@@ -15,7 +15,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -189,17 +188,7 @@ var _ = Describe("ResourceDistributions", Ordered, Label("integration"), func() 
 		Consistently(func() []string { return writes(start) }).WithTimeout(atRest).Should(Equal([]string{"1 create secrets", "1 patch resourcedistributions/status"}))
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(foreign), foreign)).To(Succeed())
 		Expect(foreign).To(Equal(before))
-		Eventually(func() []string {
-			list := &eventsv1.EventList{}
-			Expect(admin.List(ctx, list)).To(Succeed())
-			var notes []string
-			for i := range list.Items {
-				if list.Items[i].Regarding.UID == rd.UID {
-					notes = append(notes, list.Items[i].Reason+" "+list.Items[i].Note)
-				}
-			}
-			return notes
-		}).Should(ConsistOf(fmt.Sprintf("ConflictOccurred %s: Secret %s/foreign is not of this ResourceDistribution: it is left as it is", ns, ns)))
+		Eventually(notes(ctx, rd)).Should(ConsistOf(fmt.Sprintf("ConflictOccurred %s: Secret %s/foreign is not of this ResourceDistribution: it is left as it is", ns, ns)))
 
 		By("narrowed: another's is not deleted")
 		edit(ctx, rd, func(spec *v1beta1.ResourceDistributionSpec) { spec.Targets.IncludedNamespaces = listOf(free) })
@@ -241,5 +230,85 @@ var _ = Describe("ResourceDistributions", Ordered, Label("integration"), func() 
 		Expect(data(ctx, kept, "over")()).To(Equal("k=v"))
 		Consistently(func() []string { return writes(start) }).WithTimeout(atRest).Should(ConsistOf("1 update configmaps", "1 delete configmaps", "1 patch resourcedistributions/status"))
 		Expect(admin.Delete(ctx, rd)).To(Succeed())
+	})
+})
+
+var _ = Describe("ResourceDistributions in trouble", Ordered, Label("integration"), func() {
+	BeforeAll(func() {
+		grant("kustomize/distribution/role.yaml")
+	})
+
+	It("tell nothing of a Secret that an API server quotes, and hold up no other namespace", func(ctx context.Context) {
+		bad, good := newNamespace(ctx, "bad", map[string]string{"refuses": "secrets"}), newNamespace(ctx, "good", nil)
+		refuse(ctx)
+		rd := distribute(ctx, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"quoted"},"stringData":{"k":"hunter2"}}`,
+			v1beta1.ResourceDistributionTargets{IncludedNamespaces: listOf(bad, good)})
+		Eventually(status(ctx, rd)).Should(Equal(fmt.Sprintf("2/1/1 CreateResourceFailed[%s]", bad)))
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: good, Name: "quoted"}, &corev1.Secret{})).To(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(rd), rd)).To(Succeed())
+		Expect(rd.Status.Conditions[1].Reason).To(ContainSubstring("by a ValidatingAdmissionPolicy"))
+		told := fmt.Sprint(rd.Status) + logged()
+		Eventually(notes(ctx, rd)).Should(ContainElement(HavePrefix("CreateResourceFailed " + bad)))
+		told += fmt.Sprint(notes(ctx, rd)())
+		Expect(told).NotTo(Or(ContainSubstring("hunter2"), ContainSubstring("aHVudGVyMg")))
+
+		By("going on when it is no longer refused")
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bad}}
+		Expect(admin.Patch(ctx, ns, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"refuses":null}}}`)))).To(Succeed())
+		Eventually(status(ctx, rd)).Should(Equal("2/2/0"))
+	})
+
+	It("make the copy when another's object goes away, without being told", func(ctx context.Context) {
+		ns := newNamespace(ctx, "yields", nil)
+		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "yields"}}
+		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		rd := distribute(ctx, configMap("yields"), v1beta1.ResourceDistributionTargets{IncludedNamespaces: listOf(ns)})
+		Eventually(status(ctx, rd)).Should(Equal(fmt.Sprintf("1/0/1 ConflictOccurred[%s]", ns)))
+		Expect(admin.Delete(ctx, foreign)).To(Succeed())
+		Eventually(status(ctx, rd)).WithTimeout(45 * time.Second).Should(Equal("1/1/0"))
+		Expect(data(ctx, ns, "yields")()).To(Equal("k=v"))
+	})
+
+	It("write nothing when the controller starts anew, and see what changed while it was away", func(ctx context.Context) {
+		a, b := newNamespace(ctx, "same", nil), newNamespace(ctx, "changed", nil)
+		secret := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"restart"},"stringData":{"k":"v"}}`
+		rd := distribute(ctx, secret, v1beta1.ResourceDistributionTargets{IncludedNamespaces: listOf(a, b)})
+		Eventually(status(ctx, rd)).Should(Equal("2/2/0"))
+		stop()
+		copied := &corev1.Secret{}
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: b, Name: "restart"}, copied)).To(Succeed())
+		base := client.MergeFrom(copied.DeepCopy())
+		copied.Data = map[string][]byte{"k": []byte("other")}
+		Expect(admin.Patch(ctx, copied, base)).To(Succeed())
+		began := time.Now()
+		start()
+		Eventually(func() map[string][]byte {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(copied), copied)).To(Succeed())
+			return copied.Data
+		}).Should(Equal(map[string][]byte{"k": []byte("v")}))
+		Consistently(func() []string { return writes(began) }).WithTimeout(atRest).Should(Equal([]string{"1 update secrets"}))
+	})
+
+	It("make one write for a namespace that comes", func(ctx context.Context) {
+		for range 3 {
+			newNamespace(ctx, "crowd", map[string]string{"team": "crowd"})
+		}
+		rd := distribute(ctx, configMap("crowd"), v1beta1.ResourceDistributionTargets{NamespaceSelector: byLabel("crowd")})
+		Eventually(status(ctx, rd)).Should(Equal("3/3/0"))
+		began := time.Now()
+		newNamespace(ctx, "crowd", map[string]string{"team": "crowd"})
+		Eventually(status(ctx, rd)).Should(Equal("4/4/0"))
+		Consistently(func() []string { return writes(began) }).WithTimeout(atRest).Should(Equal([]string{"1 create configmaps", "1 patch resourcedistributions/status"}))
+	})
+
+	It("leave what is changed of a copy's metadata", func(ctx context.Context) {
+		ns := newNamespace(ctx, "metadata", nil)
+		rd := distribute(ctx, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"metadata","labels":{"l":"ours"}},"data":{"k":"v"}}`,
+			v1beta1.ResourceDistributionTargets{IncludedNamespaces: listOf(ns)})
+		Eventually(status(ctx, rd)).Should(Equal("1/1/0"))
+		began := time.Now()
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "metadata"}}
+		Expect(admin.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"l":"theirs"}}}`)))).To(Succeed())
+		Consistently(func() []string { return writes(began) }).WithTimeout(atRest).Should(BeEmpty())
 	})
 })

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -72,14 +73,14 @@ func (r *Reconciler) gather(ctx context.Context, rd *v1beta1.ResourceDistributio
 	if s.found, err = r.marked(ctx, rd, t); err != nil {
 		return s, err
 	}
-	if r.looked(rd) && s.complete() {
-		return s, nil
+	if !r.looked(rd) {
+		return s, r.lookEverywhere(ctx, rd, t, s.found)
 	}
-	if err := r.lookLive(ctx, rd, t, s.found); err != nil {
-		return s, err
+	unseen := s.unseen()
+	if len(unseen) > few {
+		return s, r.lookEverywhere(ctx, rd, t, s.found)
 	}
-	r.setLooked(rd)
-	return s, nil
+	return s, r.lookInto(ctx, rd, t, unseen, s.found)
 }
 
 func (r *Reconciler) namespaces(ctx context.Context) (map[string]namespaceFacts, error) {
@@ -104,7 +105,7 @@ func (r *Reconciler) marked(ctx context.Context, rd *v1beta1.ResourceDistributio
 	found := map[string]sighting{}
 	see := func(obj client.Object) {
 		if obj.GetName() == t.object.GetName() && isOurs(obj, rd) {
-			found[obj.GetNamespace()] = sighting{ours: true, marked: true, digest: obj.GetAnnotations()[digestKey], hash: obj.GetAnnotations()[v1beta1.ResourceHashKey]}
+			found[obj.GetNamespace()] = sighting{ours: true, marked: true, digest: keptDigest(obj), hash: obj.GetAnnotations()[v1beta1.ResourceHashKey]}
 		}
 	}
 	options := []client.ListOption{client.MatchingFields{ownership.ControllerUIDIndex: string(rd.UID)}, client.UnsafeDisableDeepCopy}
@@ -128,8 +129,11 @@ func (r *Reconciler) marked(ctx context.Context, rd *v1beta1.ResourceDistributio
 	return found, nil
 }
 
-// lookLive adds the objects of that name which are not watched, in all namespaces, with one request.
-func (r *Reconciler) lookLive(ctx context.Context, rd *v1beta1.ResourceDistribution, t *template, found map[string]sighting) error {
+// few is up to how many namespaces are asked one by one: one request for all answers with every copy there is.
+const few = 10
+
+// lookEverywhere adds the objects of that name which are not watched, in all namespaces, with one request.
+func (r *Reconciler) lookEverywhere(ctx context.Context, rd *v1beta1.ResourceDistribution, t *template, found map[string]sighting) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kindOf(t.object) + "List"))
 	if err := r.live.List(ctx, list, client.MatchingFields{"metadata.name": t.object.GetName()}); err != nil {
@@ -144,17 +148,40 @@ func (r *Reconciler) lookLive(ctx context.Context, rd *v1beta1.ResourceDistribut
 	return nil
 }
 
-// looked tells whether this process has looked for unmarked copies of the very ResourceDistribution.
+// lookInto adds what is in some namespaces, of which no copy is watched.
+func (r *Reconciler) lookInto(ctx context.Context, rd *v1beta1.ResourceDistribution, t *template, namespaces []string, found map[string]sighting) error {
+	for _, namespace := range namespaces {
+		obj := &metav1.PartialObjectMetadata{}
+		obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kindOf(t.object)))
+		err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: t.object.GetName()}, obj)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("look into namespace %s: %w", namespace, err)
+		}
+		if err == nil {
+			found[namespace] = sighting{ours: isOurs(obj, rd)}
+		}
+	}
+	return nil
+}
+
+// view is which spec of which ResourceDistribution was looked at.
+type view struct {
+	uid        types.UID
+	generation int64
+}
+
+// looked tells whether this process has looked for unmarked copies of the very ResourceDistribution, and brought them to
+// what its spec says.
 func (r *Reconciler) looked(rd *v1beta1.ResourceDistribution) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.seen[rd.Name] == rd.UID
+	return r.seen[rd.Name] == view{rd.UID, rd.Generation}
 }
 
 func (r *Reconciler) setLooked(rd *v1beta1.ResourceDistribution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen[rd.Name] = rd.UID
+	r.seen[rd.Name] = view{rd.UID, rd.Generation}
 }
 
 func (r *Reconciler) forget(name string) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/internal/conditions"
 )
 
 // causes are the ways to fail, in the order of the conditions.
@@ -19,6 +20,9 @@ var causes = []v1beta1.ResourceDistributionConditionType{
 	v1beta1.ResourceDistributionUpdateResourceFailed, v1beta1.ResourceDistributionDeleteResourceFailed,
 	v1beta1.ResourceDistributionConflictOccurred, v1beta1.ResourceDistributionNamespaceNotExists,
 }
+
+// mostText bounds the reason of a condition, in bytes.
+const mostText = 1024
 
 // failure is why a namespace is not as it should be. Of what is wrong everywhere there is one without a namespace.
 type failure struct {
@@ -48,7 +52,7 @@ func conditionOf(cause v1beta1.ResourceDistributionConditionType, failures []fai
 	out := v1beta1.ResourceDistributionCondition{Type: cause, Status: corev1.ConditionFalse, Reason: v1beta1.ResourceDistributionReasonSucceeded, LastTransitionTime: now}
 	for _, f := range failures {
 		if f.cause == cause {
-			out.Status, out.Reason = corev1.ConditionTrue, f.Error()
+			out.Status, out.Reason = corev1.ConditionTrue, conditions.Cut(f.Error(), mostText)
 			if f.namespace != "" {
 				out.FailedNamespaces = append(out.FailedNamespaces, f.namespace)
 			}
@@ -66,15 +70,17 @@ func differs(a, b *v1beta1.ResourceDistributionStatus) bool {
 	return !equality.Semantic.DeepEqual(a, b)
 }
 
-// failing are the causes that hold now and did not before.
+// failing are the causes that hold now, and did not before or not for the same namespaces.
 func failing(before, now []v1beta1.ResourceDistributionCondition) []v1beta1.ResourceDistributionCondition {
-	was := map[v1beta1.ResourceDistributionConditionType]bool{}
+	was := map[v1beta1.ResourceDistributionConditionType][]string{}
 	for i := range before {
-		was[before[i].Type] = before[i].Status == corev1.ConditionTrue
+		if before[i].Status == corev1.ConditionTrue {
+			was[before[i].Type] = append([]string{}, before[i].FailedNamespaces...)
+		}
 	}
 	var out []v1beta1.ResourceDistributionCondition
 	for i := range now {
-		if now[i].Status == corev1.ConditionTrue && !was[now[i].Type] {
+		if old, held := was[now[i].Type]; now[i].Status == corev1.ConditionTrue && (!held || !slices.Equal(old, now[i].FailedNamespaces)) {
 			out = append(out, now[i])
 		}
 	}

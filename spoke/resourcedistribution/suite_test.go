@@ -8,28 +8,37 @@ package resourcedistribution_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
-	"github.com/flotilla-sh/flotilla/internal/bootstrap"
 	"github.com/flotilla-sh/flotilla/internal/testkit"
 	"github.com/flotilla-sh/flotilla/spoke/resourcedistribution"
 )
@@ -43,11 +52,30 @@ const (
 var (
 	server *testkit.Server
 	admin  client.Client
+	logs   transcript
 )
+
+// transcript is all that was logged.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func logged() string {
+	logs.mu.Lock()
+	defer logs.mu.Unlock()
+	return logs.text.String()
+}
 
 func TestIntegration(t *testing.T) {
 	RegisterFailHandler(Fail)
-	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	log.SetLogger(zap.New(zap.WriteTo(io.MultiWriter(GinkgoWriter, &logs)), zap.UseDevMode(true)))
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	RunSpecs(t, "ResourceDistributions")
@@ -64,11 +92,25 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	grant("generated/manifests/rbac/spoke/role.yaml")
 
-	opts := bootstrap.NewOptions(userAgent)
-	opts.LeaderElect, opts.MetricsAddr, opts.HealthAddr = false, "0", "0"
+	start()
+	DeferCleanup(func() { stop() })
+})
+
+// stop ends the controller that runs.
+var stop func()
+
+// start runs the controller, with its own rights, until stop.
+func start() {
+	GinkgoHelper()
 	cfg := server.ConfigFor(userAgent)
 	cfg.Impersonate.UserName = account
-	mgr, err := opts.Manager(cfg, scheme, nil, nil)
+	mgr, err := ctrl.NewManager(cfg, manager.Options{
+		Scheme:     admin.Scheme(),
+		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Client:     client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: 3},
+	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(resourcedistribution.Add(context.Background(), mgr)).To(Succeed())
 	run, cancel := context.WithCancel(context.Background())
@@ -78,10 +120,10 @@ var _ = BeforeSuite(func() {
 		defer close(done)
 		Expect(mgr.Start(run)).To(Succeed())
 	}()
-	DeferCleanup(func() { cancel(); <-done })
-})
+	stop = func() { cancel(); <-done }
+}
 
-// grant gives the account the cluster roles of a file.
+// grant gives the account the cluster roles of a file, which it may have.
 func grant(file string) {
 	GinkgoHelper()
 	raw, err := os.ReadFile(filepath.Join(testkit.Root(), file))
@@ -93,11 +135,56 @@ func grant(file string) {
 		if role.Kind != "ClusterRole" {
 			continue
 		}
-		Expect(admin.Create(context.Background(), role)).To(Succeed())
+		if err := admin.Create(context.Background(), role); apierrors.IsAlreadyExists(err) {
+			continue
+		}
 		Expect(admin.Create(context.Background(), &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		})).To(Succeed())
+	}
+}
+
+// refuse has the API server refuse new Secrets in namespaces labelled refuses=secrets, and quote them.
+func refuse(ctx context.Context) {
+	GinkgoHelper()
+	const name = "quoting"
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: ptr.To(admissionv1.Fail),
+		MatchConstraints: &admissionv1.MatchResources{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"refuses": "secrets"}},
+			ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}},
+			}}},
+		},
+		Validations: []admissionv1.Validation{{Expression: "false", MessageExpression: `"no: " + string(object.data["k"])`}},
+	}}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+	}}
+	for _, obj := range []client.Object{policy, binding} {
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(admin.Delete(ctx, obj)).To(Succeed()) })
+	}
+	ns := newNamespace(ctx, "probe", map[string]string{"refuses": "secrets"})
+	Eventually(func() error {
+		return admin.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, GenerateName: "probe-"}, StringData: map[string]string{"k": "probe"}})
+	}).Should(MatchError(ContainSubstring("no: ")))
+}
+
+// notes are "reason note" of the events about a ResourceDistribution.
+func notes(ctx context.Context, rd *v1beta1.ResourceDistribution) func() []string {
+	return func() []string {
+		list := &eventsv1.EventList{}
+		Expect(admin.List(ctx, list)).To(Succeed())
+		var out []string
+		for i := range list.Items {
+			if list.Items[i].Regarding.UID == rd.UID {
+				out = append(out, list.Items[i].Reason+" "+list.Items[i].Note)
+			}
+		}
+		return out
 	}
 }
 
