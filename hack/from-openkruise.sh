@@ -52,7 +52,7 @@ run() {
 manager=kruise-controller-manager
 configurations=(mutatingwebhookconfiguration/kruise-mutating-webhook-configuration validatingwebhookconfiguration/kruise-validating-webhook-configuration)
 # acted_on are the kinds that the spoke has a controller for; hack/manifests sees that it does.
-acted_on=' clonesets.apps.kruise.io containerrecreaterequests.apps.kruise.io ephemeraljobs.apps.kruise.io imagelistpulljobs.apps.kruise.io imagepulljobs.apps.kruise.io nodeimages.apps.kruise.io nodepodprobes.apps.kruise.io podprobemarkers.apps.kruise.io podunavailablebudgets.policy.kruise.io uniteddeployments.apps.kruise.io '
+acted_on=' clonesets.apps.kruise.io containerrecreaterequests.apps.kruise.io ephemeraljobs.apps.kruise.io imagelistpulljobs.apps.kruise.io imagepulljobs.apps.kruise.io nodeimages.apps.kruise.io nodepodprobes.apps.kruise.io podprobemarkers.apps.kruise.io podunavailablebudgets.policy.kruise.io resourcedistributions.apps.kruise.io uniteddeployments.apps.kruise.io '
 
 check() {
   ns get deployment "$manager" -o 'jsonpath=OpenKruise: {.spec.replicas} replicas of {.spec.template.spec.containers[0].image}{"\n"}' ||

@@ -29,7 +29,7 @@ import (
 // actedOn are the kinds of which objects as OpenKruise leaves them, at rest, are in testdata/openkruise.
 var actedOn = []string{
 	"clonesets", "containerrecreaterequests", "ephemeraljobs", "nodeimages", "nodepodprobes", "podprobemarkers",
-	"podunavailablebudgets", "uniteddeployments",
+	"podunavailablebudgets", "resourcedistributions", "uniteddeployments",
 }
 
 // storeObjects stores what OpenKruise has: objects of every kind as users write them, and workloads at rest

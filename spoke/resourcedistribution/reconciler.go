@@ -29,7 +29,7 @@ const (
 	// lookAgain is after how long objects that are not ours are looked at again.
 	lookAgain = 30 * time.Second
 	// askAgain is after how long missing rights are looked for again.
-	askAgain = 15 * time.Second
+	askAgain = 5 * time.Second
 )
 
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=resourcedistributions,verbs=get;list;watch
@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		err = errors.Join(err, r.report(ctx, rd, s.targets, failures))
 		if errors.Is(err, errUnreadable) {
-			log.FromContext(ctx).Info("Cannot distribute", "reason", err.Error())
+			log.FromContext(ctx).V(1).Info("Cannot distribute", "reason", err.Error())
 			return reconcile.Result{RequeueAfter: askAgain}, nil
 		}
 		return reconcile.Result{}, err

@@ -39,7 +39,7 @@ func TestTellable(t *testing.T) {
 			}
 		})
 	}
-	if got := tellable("ConfigMap", "ns", invalid); got != error(invalid) {
+	if got := tellable("ConfigMap", "ns", invalid); !errors.Is(got, invalid) {
 		t.Errorf("of a ConfigMap: %v", got)
 	}
 }
