@@ -231,12 +231,6 @@ var _ = Describe("ResourceDistributions", Ordered, Label("integration"), func() 
 		Consistently(func() []string { return writes(start) }).WithTimeout(atRest).Should(ConsistOf("1 update configmaps", "1 delete configmaps", "1 patch resourcedistributions/status"))
 		Expect(admin.Delete(ctx, rd)).To(Succeed())
 	})
-})
-
-var _ = Describe("ResourceDistributions in trouble", Ordered, Label("integration"), func() {
-	BeforeAll(func() {
-		grant("kustomize/distribution/role.yaml")
-	})
 
 	It("tell nothing of a Secret that an API server quotes, and hold up no other namespace", func(ctx context.Context) {
 		bad, good := newNamespace(ctx, "bad", map[string]string{"refuses": "secrets"}), newNamespace(ctx, "good", nil)
