@@ -133,7 +133,10 @@ switch() {
   run ns scale deployment "$manager" --replicas=0
   apply
   gone "$manager"
-  [[ ! $yes ]] || acts
+  if [[ $yes ]]; then
+    acts
+    asked
+  fi
   trap - EXIT
 }
 
@@ -153,6 +156,20 @@ acts() {
     sleep 1
   done
   echo "nobody took the Lease kruise-manager over from '$holder'" >&2
+  return 1
+}
+
+# asked waits until the API server asks the spoke about objects: it needs the certificate's authority, which the spoke
+# writes into its webhooks once they are there. Until then nobody could make any.
+asked() {
+  local answer labels='{"app": "flotilla-switched"}'
+  local object='{"apiVersion": "apps.kruise.io/v1beta1", "kind": "CloneSet", "metadata": {"name": "flotilla-switched"}, "spec": {
+    "selector": {"matchLabels": '$labels'}, "template": {"metadata": {"labels": '$labels'}, "spec": {"containers": [{"name": "app", "image": "app"}]}}}}'
+  for _ in {1..60}; do
+    answer=$(ns create --dry-run=server -o name -f - <<<"$object" 2>&1) && echo 'its webhooks are asked' && return
+    sleep 1
+  done
+  echo "the API server does not get through to the spoke's webhooks: $answer" >&2
   return 1
 }
 

@@ -120,7 +120,7 @@ func (o *openKruise) switchOver(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	t.Log(output)
-	for _, want := range []string{"OpenKruise: ImagePullJobGate=true,PodWebhook=true\n", "--feature-gates=ImagePullJobGate=true to"} {
+	for _, want := range []string{"OpenKruise: ImagePullJobGate=true,PodWebhook=true\n", "--feature-gates=ImagePullJobGate=true to", "its webhooks are asked"} {
 		if !strings.Contains(output.String(), want) {
 			t.Errorf("%q is not said", want)
 		}
