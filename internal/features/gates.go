@@ -105,7 +105,7 @@ func Gates() []Info {
 		{PreDownloadImageForInPlaceUpdate, off, Alpha, from(spokeSetup), "ImagePullJobs are made for the images of an update in place, beforehand"},
 		{PreparingUpdateAsUpdate, off, Alpha, from(spokeSetup), "a PreparingUpdate pod of a CloneSet counts as updated for scaling"},
 		{RecreatePodWhenChangeVCTInCloneSetGate, off, Alpha, from(spokeSetup), "changed claim templates of a CloneSet forbid the update in place"},
-		{ResourceDistributionGate, off, Beta, from(spokeSetup), "ResourceDistributions are admitted"},
+		{ResourceDistributionGate, off, Beta, from(spokeSetup), "ResourceDistributions are admitted and acted on; the right for that is [granted by hand](resource-distribution.md#switch-it-on)"},
 		{ResourcesDeletionProtection, off, Beta, from(spokeSetup), "label `policy.kruise.io/delete-protection` holds deletions back"},
 		{SidecarSetPatchPodMetadataDefaultsAllowed, off, Alpha, from(admission), "`patchPodMetadata` of SidecarSets is accepted where no white list speaks of it"},
 		{SidecarTerminator, off, Alpha, nil, "sidecars of a job end when its main containers have"},
