@@ -4,9 +4,13 @@
 package uniteddeployment
 
 import (
+	"fmt"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -40,24 +44,19 @@ type numbers struct {
 	statusReplicas, readyReplicas int32
 	// partitioned tells whether workloads of the kind can keep pods at the old revision.
 	partitioned bool
+	// maxUnavailable of an update; nil when there is none, or pods in reserve are no matter of the kind.
+	maxUnavailable *intstr.IntOrString
 }
 
 // sizing is what a workload should ask for.
 type sizing struct {
 	replicas, partition int32
+	// maxUnavailable takes the place of the template's, if set.
+	maxUnavailable *int32
 }
 
 // adapters are the kinds served, in the order in which a template is looked at.
-var adapters = []adapter{statefulSetAdapter{}, cloneSetAdapter{}, deploymentAdapter{}}
-
-// templateKinds are all kinds a template can be of. Workloads of a kind the template no longer is
-// of are deleted, whether that kind is served or not.
-var templateKinds = []schema.GroupVersionKind{
-	statefulSetAdapter{}.kind(),
-	appsv1beta1.SchemeGroupVersion.WithKind("StatefulSet"),
-	cloneSetAdapter{}.kind(),
-	deploymentAdapter{}.kind(),
-}
+var adapters = []adapter{statefulSetAdapter{}, advancedStatefulSetAdapter{}, cloneSetAdapter{}, deploymentAdapter{}}
 
 // adapterOf returns the adapter of the kind the template asks for, or nil.
 func adapterOf(t *appsv1beta1.SubsetTemplate) adapter {
@@ -69,12 +68,14 @@ func adapterOf(t *appsv1beta1.SubsetTemplate) adapter {
 	return nil
 }
 
-// unserved says why a template without an adapter is not acted on.
-func unserved(t *appsv1beta1.SubsetTemplate) string {
+// unserved says why a template is not acted on, if this cluster knows these kinds; "" when it is.
+func unserved(a adapter, kinds []schema.GroupVersionKind) string {
 	switch {
-	case t.AdvancedStatefulSetTemplate != nil:
-		return "spec.template.advancedStatefulSetTemplate is not supported yet: nothing is created, changed or deleted"
-	default:
+	case a == nil:
 		return "spec.template has no template: set one of its fields"
+	case !slices.Contains(kinds, a.kind()):
+		return fmt.Sprintf("the cluster did not know kind %s of %s when the controller started: nothing is created, changed or deleted", a.kind().Kind, a.kind().GroupVersion())
+	default:
+		return ""
 	}
 }

@@ -40,7 +40,11 @@ func (cloneSetAdapter) read(obj client.Object) numbers {
 		readyReplicas:  set.Status.ReadyReplicas,
 		partitioned:    true,
 	}
-	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+	rolling := set.Spec.UpdateStrategy.RollingUpdate
+	if rolling != nil {
+		n.maxUnavailable = rolling.MaxUnavailable
+	}
+	if rolling != nil && rolling.Partition != nil {
 		if p, err := intstr.GetScaledValueFromIntOrPercent(rolling.Partition, int(n.replicas), true); err == nil {
 			n.partition = int32(p)
 		}
@@ -62,5 +66,8 @@ func (a cloneSetAdapter) draft(t *appsv1beta1.SubsetTemplate, selector *metav1.L
 		strategy.RollingUpdate = &appsv1beta1.RollingUpdateCloneSetStrategy{}
 	}
 	strategy.RollingUpdate.Partition = ptr.To(intstr.FromInt32(want.partition))
+	if want.maxUnavailable != nil {
+		strategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(*want.maxUnavailable))
+	}
 	return set, &set.Spec.Template
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,11 +34,15 @@ func (deploymentAdapter) metadata(t *appsv1beta1.SubsetTemplate) *metav1.ObjectM
 // read: a Deployment knows no partition, so none is compared or written.
 func (deploymentAdapter) read(obj client.Object) numbers {
 	d := obj.(*appsv1.Deployment)
-	return numbers{
+	n := numbers{
 		replicas:       ptr.Deref(d.Spec.Replicas, 1),
 		statusReplicas: d.Status.Replicas,
 		readyReplicas:  d.Status.ReadyReplicas,
 	}
+	if rolling := d.Spec.Strategy.RollingUpdate; rolling != nil {
+		n.maxUnavailable = rolling.MaxUnavailable
+	}
+	return n
 }
 
 func (deploymentAdapter) template(obj client.Object) *corev1.PodTemplateSpec {
@@ -49,5 +54,11 @@ func (a deploymentAdapter) draft(t *appsv1beta1.SubsetTemplate, selector *metav1
 	d.SetGroupVersionKind(a.kind())
 	d.Spec.Selector = selector
 	d.Spec.Replicas = &want.replicas
+	if strategy := &d.Spec.Strategy; want.maxUnavailable != nil && strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		if strategy.RollingUpdate == nil {
+			strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{}
+		}
+		strategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(*want.maxUnavailable))
+	}
 	return d, &d.Spec.Template
 }

@@ -55,6 +55,9 @@ func newWriter(c client.Client, live client.Reader) *writer {
 func (w *writer) execute(ctx context.Context, ud *appsv1beta1.UnitedDeployment, p *plan, kind string) (*outcome, []events.Event) {
 	o := &outcome{provisionErr: p.trouble}
 	var told []events.Event
+	if o.labelErr = w.label(ctx, p.labels); o.labelErr != nil {
+		return o, []events.Event{failure(ud, eventSubsetFailed, o.labelErr)}
+	}
 	logger := log.FromContext(ctx)
 	each := func(moves []move, verb string, do func(move) error) (done []move, err error) {
 		var errs []error
@@ -172,6 +175,21 @@ func (w *writer) remove(ctx context.Context, m move) error {
 		client.Preconditions{UID: ptr.To(m.live.GetUID())}, lagging)
 	w.forget(m.live)
 	return client.IgnoreNotFound(err)
+}
+
+// label tells pods that are in reserve from those that serve. Workloads are not sized before all pods are told apart: a
+// subset that is marked would take the rest for new ones.
+func (w *writer) label(ctx context.Context, pods []labelling) error {
+	for _, l := range pods {
+		change := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, l.pod.UID, appsv1beta1.ReservedPodLabel, l.to.label())
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.pod.Namespace, Name: l.pod.Name}}
+		err := w.Patch(ctx, pod, client.RawPatch(types.MergePatchType, change), client.FieldOwner(fieldOwner), lagging)
+		// A conflict says that it is another pod by now.
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return fmt.Errorf("labelling pod %s: %w", l.pod.Name, err)
+		}
+	}
+	return nil
 }
 
 // removeStuck deletes pods, if they still are those that were seen.

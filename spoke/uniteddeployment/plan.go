@@ -34,6 +34,8 @@ type plan struct {
 	allocation error
 	// verdicts are whether subsets that exist take pods, with the Adaptive schedule.
 	verdicts map[string]verdict
+	// labels are those of pods to change before anything else.
+	labels []labelling
 	// recheck is when to look again though nothing happens; 0: not.
 	recheck time.Duration
 	// notes tell of numbers in the spec that were not followed to the letter.
@@ -61,6 +63,7 @@ func makePlan(s *snapshot) *plan {
 	p.verdicts = judgeAll(s, kept)
 	for _, v := range p.verdicts {
 		p.recheck = steps.Sooner(p.recheck, v.recheck)
+		p.labels = append(p.labels, v.labels...)
 	}
 	p.allocate(s.ud, kept)
 	if p.sizes == nil {
@@ -119,11 +122,17 @@ func (p *plan) allocate(ud *appsv1beta1.UnitedDeployment, kept map[string]liveSu
 			Replicas: subsets[i].Replicas, Min: subsets[i].MinReplicas, Max: subsets[i].MaxReplicas,
 		}
 		if v, exists := p.verdicts[subsets[i].Name]; exists {
-			asked[i].State = allocate.State{Exists: true, Unschedulable: v.unschedulable, Ready: kept[subsets[i].Name].readyReplicas}
+			asked[i].State = allocate.State{
+				Exists: true, Unschedulable: v.unschedulable, Marked: v.marked,
+				Ready: kept[subsets[i].Name].readyReplicas, Reserved: v.reserved + v.missing,
+			}
 		}
 	}
 	rule := allocate.Fixed
-	if p.verdicts != nil {
+	switch {
+	case isReserving(ud):
+		rule = allocate.Reserve
+	case p.verdicts != nil:
 		rule = allocate.Adaptive
 	}
 	result, err := rule(ud.Spec.Replicas, asked)
@@ -142,6 +151,7 @@ func (p *plan) allocate(ud *appsv1beta1.UnitedDeployment, kept map[string]liveSu
 	for name, replicas := range result.Replicas {
 		p.sizes[name] = sizing{replicas: replicas, partition: min(partitionOf(ud, name), replicas)}
 	}
+	p.holdBack(kept)
 }
 
 // unplaced says why replicas find no place.
@@ -200,8 +210,14 @@ func (p *plan) subset(s *snapshot, subset *appsv1beta1.Subset, live liveSubset, 
 		p.creates = append(p.creates, m)
 		return nil
 	}
+	if m.want, err = p.withBudget(s, subset, &live, want); err != nil {
+		return err
+	}
 	if m.reason = whyUpdate(s, subset, live, size); m.reason == "" {
 		m.reason = whereElse(&s.adapter.template(live.object).Spec, &s.adapter.template(want).Spec)
+	}
+	if m.reason == "" && p.verdicts[subset.Name].reserving {
+		m.reason = whyBudget(live.maxUnavailable, s.adapter.read(m.want).maxUnavailable)
 	}
 	if m.reason != "" {
 		p.updates = append(p.updates, m)
@@ -209,6 +225,16 @@ func (p *plan) subset(s *snapshot, subset *appsv1beta1.Subset, live liveSubset, 
 	}
 	p.stuck = append(p.stuck, stuckPods(s, &live)...)
 	return nil
+}
+
+// withBudget returns the workload with the maxUnavailable that gets an update past pods in reserve, where one is needed.
+func (p *plan) withBudget(s *snapshot, subset *appsv1beta1.Subset, live *liveSubset, want client.Object) (client.Object, error) {
+	v, size := p.verdicts[subset.Name], p.sizes[subset.Name]
+	size.maxUnavailable = budget(s, &v, live, size, s.adapter.read(want).maxUnavailable)
+	if size.maxUnavailable == nil {
+		return want, nil
+	}
+	return desired(s.ud, s.adapter, subset, s.update, size)
 }
 
 // whyUpdate says in what the workload differs, apart from where its pods may be; "" when in nothing.

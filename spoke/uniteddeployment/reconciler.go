@@ -20,12 +20,11 @@ import (
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments/finalizers,verbs=update
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets,verbs=get;list;watch;create;patch;update;delete
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=clonesets;statefulsets,verbs=get;list;watch;create;patch;update;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch;create;patch;update;delete
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=statefulsets,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;update;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler brings UnitedDeployments to their spec.
@@ -65,8 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, stored *appsv1beta1.UnitedDe
 func (r *Reconciler) pass(ctx context.Context, s *snapshot) (*outcome, *plan, []events.Event, error) {
 	o := &outcome{collisions: s.ud.Status.CollisionCount}
 	s.adapter = adapterOf(&s.ud.Spec.Template)
-	if s.adapter == nil {
-		o.unserved = unserved(&s.ud.Spec.Template)
+	if o.unserved = unserved(s.adapter, r.gatherer.kinds); o.unserved != "" {
 		return o, nil, []events.Event{failure(s.ud, eventNotServed, errors.New(o.unserved))}, nil
 	}
 	revisions, err := r.history.ensure(ctx, s.ud, s.adapter)
@@ -84,7 +82,7 @@ func (r *Reconciler) pass(ctx context.Context, s *snapshot) (*outcome, *plan, []
 	o.collisions = revisions.Collisions
 	told = append(told, planEvents(s.ud, p)...)
 	err = r.history.trim(ctx, s, revisions)
-	return o, p, told, errors.Join(o.provisionErr, o.updateErr, err)
+	return o, p, told, errors.Join(o.provisionErr, o.updateErr, o.labelErr, err)
 }
 
 func planEvents(ud *appsv1beta1.UnitedDeployment, p *plan) []events.Event {
@@ -96,7 +94,7 @@ func planEvents(ud *appsv1beta1.UnitedDeployment, p *plan) []events.Event {
 		out = append(out, note(ud, text))
 	}
 	for name, v := range p.verdicts {
-		if n := len(v.set); n > 0 {
+		if n := len(v.set); n > 0 && v.set[n-1].Reason != reasonCreated && (v.marked || v.unschedulable) {
 			out = append(out, judged(ud, name, &v.set[n-1]))
 		}
 	}

@@ -36,18 +36,18 @@ func TestPace(t *testing.T) {
 	if p := paceOf(ud); p != nil {
 		t.Errorf("Fixed: %v", p)
 	}
-	if d := cmp.Diff(&pace{30 * time.Second, 300 * time.Second}, paceOf(adaptive(ud)), cmp.AllowUnexported(pace{})); d != "" {
+	if d := cmp.Diff(&pace{critical: 30 * time.Second, unschedulable: 300 * time.Second}, paceOf(adaptive(ud)), cmp.AllowUnexported(pace{})); d != "" {
 		t.Error(d)
 	}
 	ud.Spec.Topology.ScheduleStrategy.Adaptive = &appsv1beta1.AdaptiveUnitedDeploymentStrategy{RescheduleCriticalSeconds: ptr.To[int32](10), UnschedulableDuration: ptr.To[int32](-1)}
-	if d := cmp.Diff(&pace{10 * time.Second, 0}, paceOf(ud), cmp.AllowUnexported(pace{})); d != "" {
+	if d := cmp.Diff(&pace{critical: 10 * time.Second}, paceOf(ud), cmp.AllowUnexported(pace{})); d != "" {
 		t.Error(d)
 	}
 }
 
 // The rows of the spec, at 30 s for a pod and 300 s for a subset.
 func TestJudge(t *testing.T) {
-	p := &pace{30 * time.Second, 300 * time.Second}
+	p := &pace{critical: 30 * time.Second, unschedulable: 300 * time.Second}
 	since := func(age time.Duration) *appsv1beta1.Condition {
 		c := isFalse(appsv1beta1.UnitedDeploymentSubsetSchedulable, reasonReschedule, "")
 		c.LastTransitionTime = metav1.NewTime(epoch.Add(-age))
@@ -67,9 +67,9 @@ func TestJudge(t *testing.T) {
 		"one late, one not yet":   {nil, 0, 2, []*corev1.Pod{pendingPod(31 * time.Second), pendingPod(20 * time.Second)}, verdict{unschedulable: true, late: 1, set: []appsv1beta1.Condition{found}, recheck: 10 * time.Second}},
 		"the status lags":         {nil, 1, 1, []*corev1.Pod{pendingPod(time.Hour)}, verdict{}},
 		"not ready for other why": {nil, 0, 1, []*corev1.Pod{{Status: corev1.PodStatus{Phase: corev1.PodPending}}}, verdict{}},
-		"found a minute ago":      {since(time.Minute), 1, 1, nil, verdict{unschedulable: true, recheck: 240 * time.Second}},
-		"found 6 min ago":         {since(6 * time.Minute), 1, 1, nil, verdict{set: []appsv1beta1.Condition{recovered}}},
-		"and pending again":       {since(6 * time.Minute), 1, 2, []*corev1.Pod{pendingPod(time.Minute)}, verdict{unschedulable: true, late: 1, set: []appsv1beta1.Condition{recovered, found}, recheck: 300 * time.Second}},
+		"found a minute ago":      {since(time.Minute), 1, 1, nil, verdict{unschedulable: true, marked: true, recheck: 240 * time.Second}},
+		"found 6 min ago":         {since(6 * time.Minute), 1, 1, nil, verdict{marked: true, set: []appsv1beta1.Condition{recovered}}},
+		"and pending again":       {since(6 * time.Minute), 1, 2, []*corev1.Pod{pendingPod(time.Minute)}, verdict{unschedulable: true, marked: true, late: 1, set: []appsv1beta1.Condition{recovered, found}, recheck: 300 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := &liveSubset{numbers: numbers{statusReplicas: tc.pods, readyReplicas: tc.ready}, pods: tc.pending}

@@ -6,11 +6,11 @@ package uniteddeployment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -75,26 +75,21 @@ func Add(mgr ctrl.Manager, opts Options) error {
 		Watches(&corev1.Pod{}, podHandler{cached}, builder.WithPredicates(podChanges())).
 		WithOptions(options)
 	for _, a := range adapters {
-		obj, _ := a.empty()
-		b = b.Owns(obj, builder.WithPredicates(r.writer.onDelete(a.kind())))
-	}
-	for _, kind := range kinds {
-		if isServed(kind) {
+		if !slices.Contains(kinds, a.kind()) {
 			continue
 		}
-		obj := &metav1.PartialObjectMetadata{}
-		obj.SetGroupVersionKind(kind)
-		b = b.Owns(obj, builder.OnlyMetadata)
+		obj, _ := a.empty()
+		b = b.Owns(obj, builder.WithPredicates(r.writer.onDelete(a.kind())))
 	}
 	return b.Complete(reconcile.AsReconciler(c, r))
 }
 
 // knownKinds are the kinds of templates that the API server knows now. One that is installed later is
-// seen after a restart: asking again on each pass would cost a discovery request each time, and such
-// workloads are not made here.
+// seen after a restart: asking again on each pass would cost a discovery request each time.
 func knownKinds(mapper meta.RESTMapper) ([]schema.GroupVersionKind, error) {
 	var out []schema.GroupVersionKind
-	for _, kind := range templateKinds {
+	for _, a := range adapters {
+		kind := a.kind()
 		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		switch {
 		case err == nil:
@@ -104,15 +99,6 @@ func knownKinds(mapper meta.RESTMapper) ([]schema.GroupVersionKind, error) {
 		}
 	}
 	return out, nil
-}
-
-func isServed(kind schema.GroupVersionKind) bool {
-	for _, a := range adapters {
-		if a.kind() == kind {
-			return true
-		}
-	}
-	return false
 }
 
 // podChanges lets through what the counters of a status and the Adaptive schedule depend on. Pods outside of subsets are none

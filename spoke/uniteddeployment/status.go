@@ -4,6 +4,7 @@
 package uniteddeployment
 
 import (
+	"errors"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,11 +19,9 @@ import (
 const (
 	reasonError             = "Error"
 	reasonTemplateMissing   = "TemplateNotSupported"
-	reasonNotReserving      = "NotReserving"
 	reasonRevisionsEqual    = "UnitedDeploymentRevisionUpdated"
 	reasonRevisionsDiffer   = "UnitedDeploymentRevisionUpdating"
-	conditionAdaptive       = "AdaptiveSchedule"
-	messageAdaptive         = "spec.topology.scheduleStrategy.adaptive.reserveUnschedulablePods is not supported yet: pods that find no node are moved to other subsets"
+	conditionAdaptive       = "AdaptiveSchedule" // of versions that had no reserve
 	maxMessage              = 1024
 	messageProvisionFailure = "subset workloads could not be created or deleted: "
 	messageUpdateFailure    = "subset workloads could not be updated: "
@@ -34,13 +33,17 @@ type outcome struct {
 	provisioned, updated int
 	// provisionErr and updateErr are nil when those parts went well.
 	provisionErr, updateErr error
+	// labelErr is why pods in reserve could not be told from others; nothing else was written then.
+	labelErr error
 	// unserved names the template's kind when it is not served; "" otherwise.
 	unserved string
 	// collisions is the collision count of revision names to keep.
 	collisions *int32
 }
 
-func (o *outcome) failed() bool { return o.provisionErr != nil || o.updateErr != nil }
+func (o *outcome) failed() bool {
+	return o.provisionErr != nil || o.updateErr != nil || o.labelErr != nil
+}
 
 // statusOf computes the status from the one before, what was seen, what was planned and what came
 // of it. p is nil when the pass got no further than the snapshot.
@@ -57,12 +60,15 @@ func statusOf(s *snapshot, p *plan, o *outcome, now metav1.Time) *appsv1beta1.Un
 	if p != nil {
 		countSubsets(status, s)
 		setSizes(status, p)
-		setSchedulable(status, p, now)
+		if o.labelErr == nil {
+			setReserved(status, p)
+			setSchedulable(status, p, now)
+		}
 		setRevisions(status, s, now)
 	}
-	setConditions(status, s, o, now)
+	setConditions(status, o, now)
 	if p != nil && p.sizes != nil {
-		settle(status, appsv1beta1.SubsetUpdated, o.updated, message(messageUpdateFailure, o.updateErr), now)
+		settle(status, appsv1beta1.SubsetUpdated, o.updated, message(messageUpdateFailure, errors.Join(o.updateErr, o.labelErr)), now)
 	}
 	return status
 }
@@ -71,6 +77,9 @@ func selectorText(ud *appsv1beta1.UnitedDeployment) (string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(ud.Spec.Selector)
 	if err != nil {
 		return "", err
+	}
+	if isReserving(ud) { // autoscalers count no pods that wait for a node
+		return selector.String() + "," + appsv1beta1.ReservedPodLabel + "=false", nil
 	}
 	return selector.String(), nil
 }
@@ -125,6 +134,16 @@ func setSizes(status *appsv1beta1.UnitedDeploymentStatus, p *plan) {
 	}
 }
 
+// setReserved tells pods in reserve from replicas.
+func setReserved(status *appsv1beta1.UnitedDeploymentStatus, p *plan) {
+	for i := range status.SubsetStatuses {
+		e := &status.SubsetStatuses[i]
+		e.ReservedPods = p.verdicts[e.Name].reserved
+		status.ReservedPods += e.ReservedPods
+	}
+	status.Replicas = max(0, status.Replicas-status.ReservedPods)
+}
+
 // setSchedulable writes what became of subsets that cannot schedule pods. With another schedule nobody knows.
 func setSchedulable(status *appsv1beta1.UnitedDeploymentStatus, p *plan, now metav1.Time) {
 	for i := range status.SubsetStatuses {
@@ -151,18 +170,14 @@ func setRevisions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, now m
 	conditions.SetCompat(&status.Conditions, c, now)
 }
 
-func setConditions(status *appsv1beta1.UnitedDeploymentStatus, s *snapshot, o *outcome, now metav1.Time) {
+func setConditions(status *appsv1beta1.UnitedDeploymentStatus, o *outcome, now metav1.Time) {
 	conditions.RemoveCompat(&status.Conditions, appsv1beta1.SubsetFailure) // no kind served reports it
 	if o.unserved != "" {
 		conditions.SetCompat(&status.Conditions, isFalse(appsv1beta1.SubsetProvisioned, reasonTemplateMissing, o.unserved), now)
 	} else {
 		settle(status, appsv1beta1.SubsetProvisioned, o.provisioned, message(messageProvisionFailure, o.provisionErr), now)
 	}
-	if adaptive := s.ud.Spec.Topology.ScheduleStrategy.Adaptive; paceOf(s.ud) != nil && adaptive != nil && adaptive.ReserveUnschedulablePods {
-		conditions.SetCompat(&status.Conditions, isFalse(conditionAdaptive, reasonNotReserving, messageAdaptive), now)
-	} else {
-		conditions.RemoveCompat(&status.Conditions, conditionAdaptive)
-	}
+	conditions.RemoveCompat(&status.Conditions, conditionAdaptive)
 }
 
 // settle sets a condition False with the failure, or True when something was written or the last

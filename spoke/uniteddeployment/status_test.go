@@ -26,7 +26,7 @@ func TestStatusCounts(t *testing.T) {
 	ud := cloneSetUD(5, subset("a", 2), subset("b", 3))
 	ud.Spec.UpdateStrategy.ManualUpdate = &appsv1beta1.ManualUpdate{Partitions: map[string]int32{"a": 1, "b": 9}}
 	ud.Status.SubsetStatuses = []appsv1beta1.UnitedDeploymentSubsetStatus{{Name: "gone", Replicas: 4, ReadyReplicas: 4}, {Name: "b"}}
-	s := snapshotOf(ud, counted(atRest(ud, "a", sizing{2, 1}), 2, 2, 1, 1), counted(atRest(ud, "b", sizing{3, 3}), 3, 2, 2, 1))
+	s := snapshotOf(ud, counted(atRest(ud, "a", sizing{replicas: 2, partition: 1}), 2, 2, 1, 1), counted(atRest(ud, "b", sizing{replicas: 3, partition: 3}), 3, 2, 2, 1))
 	got := statusOf(s, makePlan(s), &outcome{}, epoch)
 	want := &appsv1beta1.UnitedDeploymentStatus{
 		ObservedGeneration: 3, Replicas: 5, ReadyReplicas: 4, UpdatedReplicas: 3, UpdatedReadyReplicas: 2,
@@ -66,27 +66,22 @@ func TestStatusConditions(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before     []appsv1beta1.Condition
 		outcome    outcome
-		reserving  bool
 		noPlan     bool
 		want       map[string]string
 		generation int64
 	}{
-		"nothing to do":     {nil, outcome{}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated"}, 3},
-		"created":           {nil, outcome{provisioned: 1}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "True "}, 3},
-		"create refused":    {nil, outcome{provisionErr: errors.New("x")}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "False Error"}, 0},
-		"update refused":    {nil, outcome{updateErr: errors.New("x")}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetUpdated": "False Error"}, 0},
-		"failure is over":   {[]appsv1beta1.Condition{failed}, outcome{}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "True "}, 3},
-		"kind not served":   {nil, outcome{unserved: "no"}, false, true, map[string]string{"SubsetProvisioned": "False TemplateNotSupported"}, 3},
-		"reserving says so": {nil, outcome{}, true, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "AdaptiveSchedule": "False NotReserving"}, 3},
-		"reserving is over": {[]appsv1beta1.Condition{condition("AdaptiveSchedule", "False", "NotReserving")}, outcome{}, false, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated"}, 3},
-		"gathering refused": {[]appsv1beta1.Condition{condition("SubsetUpdated", "False", "Error")}, outcome{provisionErr: errors.New("x")}, false, true, map[string]string{"SubsetUpdated": "False Error", "SubsetProvisioned": "False Error"}, 0},
+		"nothing to do":       {nil, outcome{}, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated"}, 3},
+		"created":             {nil, outcome{provisioned: 1}, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "True "}, 3},
+		"create refused":      {nil, outcome{provisionErr: errors.New("x")}, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "False Error"}, 0},
+		"update refused":      {nil, outcome{updateErr: errors.New("x")}, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetUpdated": "False Error"}, 0},
+		"failure is over":     {[]appsv1beta1.Condition{failed}, outcome{}, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated", "SubsetProvisioned": "True "}, 3},
+		"kind not served":     {nil, outcome{unserved: "no"}, true, map[string]string{"SubsetProvisioned": "False TemplateNotSupported"}, 3},
+		"what was not served": {[]appsv1beta1.Condition{condition("AdaptiveSchedule", "False", "NotReserving")}, outcome{}, false, map[string]string{"UnitedDeploymentUpdated": "True UnitedDeploymentRevisionUpdated"}, 3},
+		"gathering refused":   {[]appsv1beta1.Condition{condition("SubsetUpdated", "False", "Error")}, outcome{provisionErr: errors.New("x")}, true, map[string]string{"SubsetUpdated": "False Error", "SubsetProvisioned": "False Error"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ud := ud.DeepCopy()
 			ud.Status.Conditions = tc.before
-			if tc.reserving {
-				adaptive(ud).Spec.Topology.ScheduleStrategy.Adaptive = &appsv1beta1.AdaptiveUnitedDeploymentStrategy{ReserveUnschedulablePods: true}
-			}
 			s := snapshotOf(ud, counted(atRest(ud, "a", sizing{replicas: 2}), 2, 2, 2, 2))
 			p := makePlan(s)
 			if tc.noPlan {

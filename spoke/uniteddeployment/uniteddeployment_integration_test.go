@@ -373,18 +373,6 @@ var _ = Describe("UnitedDeployment", func() {
 		Eventually(shape).Should(BeEmpty())
 	})
 
-	It("leaves Advanced StatefulSet templates alone and says so", func() {
-		ud := cloneSetUD(1, subset("a", 1))
-		ud.Spec.Template = appsv1beta1.SubsetTemplate{AdvancedStatefulSetTemplate: &appsv1beta1.AdvancedStatefulSetTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
-			Spec:       appsv1beta1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Template: podTemplate("web:v1")},
-		}}
-		ud = fresh(ud)
-		Eventually(status(ud)).Should(HaveField("Conditions", ContainElement(And(
-			HaveField("Type", appsv1beta1.SubsetProvisioned), HaveField("Reason", "TemplateNotSupported")))))
-		quiet()
-	})
-
 	It("keeps the better of two workloads of one subset and takes an orphan over", func() {
 		stop()
 		ud := fresh(cloneSetUD(1, subset("a", 1)))
