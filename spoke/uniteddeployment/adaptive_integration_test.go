@@ -221,7 +221,7 @@ var _ = Describe("UnitedDeployment with an Adaptive schedule", func() {
 		Eventually(s.pods(ctx)).Should(Equal("[2 2 2] [2 2 0]"))
 		Eventually(func() string {
 			status := s.status(ctx)
-			return fmt.Sprint(status.Replicas, status.ReservedPods, status.LabelSelector)
+			return fmt.Sprintf("%d %d %s", status.Replicas, status.ReservedPods, status.LabelSelector)
 		}).Should(Equal("2 4 app=web,apps.kruise.io/united-deployment-reserved-pod=false"))
 		quietFor(ctx)
 		s.scale(ctx, 4, "[2 2 4] [2 2 0]")
