@@ -43,8 +43,8 @@ func follow(ctx context.Context, cfg *rest.Config, namespace string) (*watch, er
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.NewListWatchFromClient(c.CoreV1().RESTClient(), "pods", namespace, fields.Everything()),
 		ObjectType:    &corev1.Pod{},
-		Transform: func(obj any) (any, error) { // the key is all that has to be kept
-			if pod, ok := obj.(*corev1.Pod); ok {
+		Transform: func(obj any) (any, error) { // the key is all that has to be kept; a list that is watched passes twice
+			if pod, ok := obj.(*corev1.Pod); ok && len(pod.Spec.Containers) > 0 {
 				w.see(pod)
 				slim := &corev1.Pod{}
 				slim.Namespace, slim.Name, slim.ResourceVersion = pod.Namespace, pod.Name, pod.ResourceVersion
