@@ -34,6 +34,8 @@ type Plugins struct {
 
 	mu    sync.Mutex
 	cache map[cacheKey]answer
+	// turns has a channel for each provider, with a token in it while it is asked.
+	turns map[string]chan struct{}
 }
 
 type cacheKey struct{ provider, key string }
@@ -108,15 +110,18 @@ func (p *Plugins) Credentials(ctx context.Context, repository string) ([]Entry, 
 	return out, errors.Join(errs...)
 }
 
-// ask takes the answer of a plugin from the cache or runs it. Images that want the same wait for one run.
+// ask takes the answer of a plugin from the cache or runs it. Images that want the same wait for one run, and for no run
+// of another plugin.
 func (p *Plugins) ask(ctx context.Context, provider kubeletconfig.CredentialProvider, image string) ([]Entry, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.now()
-	for _, key := range keys(image) {
-		if a, ok := p.cache[cacheKey{provider.Name, key}]; ok && now.Before(a.until) {
-			return a.entries, nil
-		}
+	turn := p.turn(provider.Name)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("credential provider %s: %w", provider.Name, ctx.Err())
+	}
+	if entries, ok := p.cached(provider.Name, image); ok {
+		return entries, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
 	defer cancel()
@@ -133,11 +138,41 @@ func (p *Plugins) ask(ctx context.Context, provider kubeletconfig.CredentialProv
 	if response.CacheDuration != nil {
 		keep = response.CacheDuration.Duration
 	}
-	maps.DeleteFunc(p.cache, func(_ cacheKey, a answer) bool { return !now.Before(a.until) })
 	if key, ok := keyOf(response.CacheKeyType, image); ok && keep > 0 {
-		p.cache[cacheKey{provider.Name, key}] = answer{entries, now.Add(keep)}
+		p.keep(cacheKey{provider.Name, key}, entries, keep)
 	}
 	return entries, nil
+}
+
+func (p *Plugins) turn(provider string) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turns == nil {
+		p.turns = map[string]chan struct{}{}
+	}
+	if p.turns[provider] == nil {
+		p.turns[provider] = make(chan struct{}, 1)
+	}
+	return p.turns[provider]
+}
+
+func (p *Plugins) cached(provider, image string) ([]Entry, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	maps.DeleteFunc(p.cache, func(_ cacheKey, a answer) bool { return !now.Before(a.until) })
+	for _, key := range keys(image) {
+		if a, ok := p.cache[cacheKey{provider, key}]; ok {
+			return a.entries, true
+		}
+	}
+	return nil, false
+}
+
+func (p *Plugins) keep(k cacheKey, entries []Entry, how time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cache[k] = answer{entries, p.now().Add(how)}
 }
 
 // keys are under what an answer for an image may be kept: for itself, its registry, or for all.
