@@ -267,6 +267,9 @@ func restarted(newest Instance, was *v1beta1.ContainerRecreateRequestContainerCo
 func youth(newest Instance, r *Request, now time.Time) (left time.Duration, ready bool) {
 	for _, seen := range r.Status.ContainerStatusSnapshot {
 		if seen.ContainerID == newest.ID && seen.Ready && !newest.StartedAt.IsZero() {
+			if newest.StartedAt.After(now) { // the node's clock was set back since: how long it runs is not known
+				return 0, true
+			}
 			return newest.StartedAt.Add(seconds.Of(strategyOf(r).MinStartedSeconds)).Sub(now), true
 		}
 	}
