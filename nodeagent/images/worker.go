@@ -74,7 +74,7 @@ func (w *worker) begin() time.Time {
 	now := w.puller.Now()
 	began := now
 	w.change(func() {
-		if !w.order.Began.IsZero() {
+		if !w.order.Began.IsZero() && w.order.Began.Before(now) { // one ahead is of a clock that was set back since
 			began = w.order.Began
 		}
 		at := metav1.NewTime(began).Rfc3339Copy()
