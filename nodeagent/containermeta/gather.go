@@ -21,6 +21,10 @@ import (
 // envTimeout is how long the command env may take in a container.
 const envTimeout = 3 * time.Second
 
+// gatherTimeout is what the questions of a pass may take together; each has an equal share. The rest of passTimeout is for
+// the write.
+const gatherTimeout = 20 * time.Second
+
 // Runtime is what the report needs of a container runtime.
 type Runtime interface {
 	// Container returns the container with a bare ID; cri.ErrNotFound when there is none.
@@ -43,26 +47,33 @@ type gathered struct {
 func gather(ctx context.Context, runtime Runtime, pod *corev1.Pod, questions []Question) gathered {
 	got := gathered{answers: Answers{}}
 	for _, q := range questions {
-		_, id, ok := cri.SplitID(q.ContainerID)
-		if !ok {
-			continue
-		}
-		hashes, err := plainAnswer(ctx, runtime, q, id)
-		if errors.Is(err, cri.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			got.failed = append(got.failed, fmt.Errorf("container %s: %w", q.Name, err))
-			continue
-		}
-		if q.Env {
-			if hashes.ExtractedEnvFromMetadataHash, err = envHash(ctx, runtime, pod, q.Name, id); err != nil {
-				got.unread = append(got.unread, fmt.Errorf("environment of container %s: %w", q.Name, err))
-			}
-		}
-		got.answers[q.ContainerID] = hashes
+		got.ask(ctx, runtime, pod, q, gatherTimeout/time.Duration(len(questions)))
 	}
 	return got
+}
+
+// ask puts one question, which may take so long.
+func (g *gathered) ask(ctx context.Context, runtime Runtime, pod *corev1.Pod, q Question, share time.Duration) {
+	_, id, ok := cri.SplitID(q.ContainerID)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, share)
+	defer cancel()
+	hashes, err := plainAnswer(ctx, runtime, q, id)
+	if errors.Is(err, cri.ErrNotFound) {
+		return
+	}
+	if err != nil {
+		g.failed = append(g.failed, fmt.Errorf("container %s: %w", q.Name, err))
+		return
+	}
+	if q.Env {
+		if hashes.ExtractedEnvFromMetadataHash, err = envHash(ctx, runtime, pod, q.Name, id); err != nil {
+			g.unread = append(g.unread, fmt.Errorf("environment of container %s: %w", q.Name, err))
+		}
+	}
+	g.answers[q.ContainerID] = hashes
 }
 
 func plainAnswer(ctx context.Context, runtime Runtime, q Question, id string) (v1beta1.RuntimeContainerHashes, error) {
