@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/flotilla-sh/flotilla/internal/conditions"
 	"github.com/flotilla-sh/flotilla/internal/events"
 	"github.com/flotilla-sh/flotilla/internal/seconds"
 	"github.com/flotilla-sh/flotilla/nodeagent/cri"
@@ -21,6 +22,8 @@ const (
 	minGrace = 2 * time.Second
 	// defaultGrace is the grace period of a pod that names none.
 	defaultGrace = 30 * time.Second
+	// longestNote is in bytes; the API server takes no event with a note of more than 1024.
+	longestNote = 1000
 )
 
 // Reasons of the events on the pod; they are the kubelet's.
@@ -140,7 +143,7 @@ func (s *Stopper) preStop(ctx context.Context, runtime Runtime, o Order, hook *c
 		return fmt.Errorf("preStop hook of container %s: %w", o.Container, err)
 	default:
 		s.Events.Publish(events.Warning(o.Pod, EventFailedPreStopHook, "RunPreStopHook",
-			fmt.Sprintf("PreStopHook of container %s failed: %v", o.Container, err)).Of(o.path()))
+			conditions.Cut(fmt.Sprintf("PreStopHook of container %s failed: %v", o.Container, err), longestNote)).Of(o.path()))
 		return nil
 	}
 }
