@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -34,6 +35,9 @@ type Runtime interface {
 	ExecSync(ctx context.Context, id string, cmd []string, timeout time.Duration) (cri.Exec, error)
 }
 
+// ids are what runtimes make anew for each command that they run. A message that has one would be written every time.
+var ids = regexp.MustCompile(`[0-9a-f]{64}`)
+
 // outcome is what a probe brought: a result, or an error that says why there is none.
 type outcome struct {
 	ok      bool
@@ -54,7 +58,7 @@ func (o outcome) observed(instance string) observation {
 	case errors.Is(o.err, cri.ErrUnavailable):
 		seen.sight = early // as if it had not been time: that the runtime is away is told on the node
 	case o.err != nil:
-		seen.sight, seen.message = unclear, o.err.Error()
+		seen.sight, seen.message = unclear, ids.ReplaceAllString(o.err.Error(), "…")
 	case o.ok:
 		seen.sight = succeeded
 	}

@@ -87,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, &npp); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.pool.sync(r.process, nil, nil)
+			r.tellRefused(ctx, nil)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}

@@ -26,7 +26,8 @@ func schedule(v view, p *corev1.Probe, last lastRun, now time.Time) (seen observ
 		return observation{sight: stopped, instance: v.instance}, false, period
 	}
 	seen = observation{sight: early, instance: v.instance}
-	if left := v.started.Add(seconds(p.InitialDelaySeconds)).Sub(now); left > 0 {
+	delay := seconds(p.InitialDelaySeconds)
+	if left := v.started.Add(delay).Sub(now); left > 0 && left <= delay { // more is left where the clock was set back since
 		return seen, false, left
 	}
 	if v.ip == "" && p.Exec == nil {
