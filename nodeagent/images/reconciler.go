@@ -36,7 +36,7 @@ const (
 	patient = 10 * 365 * 24 * time.Hour
 )
 
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=nodeimages,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=nodeimages,verbs=list;watch
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=nodeimages/status,verbs=patch
 // +kubebuilder:rbac:groups="",namespace=kruise-daemon-config,roleName=flotilla-nodeagent-pull-secrets,resources=secrets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -70,11 +70,8 @@ func (k *Keyring) secret(ctx context.Context, ref v1beta1.ReferenceObject) []cre
 		logger.Info("A pull secret is passed over: it is in another namespace", "namespace", k.Namespace)
 		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.Now()
-	if r, ok := k.cache[ref.Name]; ok && now.Before(r.until) {
-		return r.entries
+	if entries, ok := k.cached(ref.Name); ok {
+		return entries
 	}
 	var secret corev1.Secret
 	fromCache := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}} // of the API server: it costs etcd nothing
@@ -86,10 +83,25 @@ func (k *Keyring) secret(ctx context.Context, ref v1beta1.ReferenceObject) []cre
 	if err != nil {
 		logger.Info("A pull secret is passed over", "reason", err.Error())
 	}
+	k.keep(ref.Name, entries)
+	return entries
+}
+
+// cached returns what was read of a Secret of late. The lock is held over no request: one slow read holds up no other.
+func (k *Keyring) cached(name string) ([]credentials.Entry, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.cache[name]
+	return r.entries, ok && k.Now().Before(r.until)
+}
+
+func (k *Keyring) keep(name string, entries []credentials.Entry) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.Now()
 	maps.DeleteFunc(k.cache, func(_ string, r read) bool { return !now.Before(r.until) })
 	if k.cache == nil {
 		k.cache = map[string]read{}
 	}
-	k.cache[ref.Name] = read{entries, now.Add(keepSecret)}
-	return entries
+	k.cache[name] = read{entries, now.Add(keepSecret)}
 }

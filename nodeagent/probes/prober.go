@@ -5,6 +5,7 @@ package probes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,9 @@ import (
 const (
 	// maxMessage bounds a message, in bytes.
 	maxMessage = 1024
+	// maxStored bounds it as it is stored, in bytes of JSON, where control characters take six each: the spoke keeps no
+	// more room for a result, and no API server takes an object of any size.
+	maxStored = 1280
 	// longest bounds the time-out of a probe: one that runs takes the place of another.
 	longest = 2 * time.Minute
 )
@@ -62,8 +66,24 @@ func (o outcome) observed(instance string) observation {
 	case o.ok:
 		seen.sight = succeeded
 	}
-	seen.message = conditions.Cut(seen.message, maxMessage)
+	seen.message = fitting(seen.message)
 	return seen
+}
+
+// fitting cuts a message to what may be stored of it.
+func fitting(message string) string {
+	text := conditions.Cut(message, maxMessage)
+	for limit := len(text); storedBytes(text) > maxStored; {
+		limit = limit * maxStored / storedBytes(text)
+		text = conditions.Cut(message, limit)
+	}
+	return text
+}
+
+// storedBytes is how many bytes a text takes in JSON.
+func storedBytes(text string) int {
+	raw, _ := json.Marshal(text) // a string never fails to be written
+	return len(raw)
 }
 
 // handlers run probes.

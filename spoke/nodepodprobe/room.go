@@ -19,8 +19,8 @@ import (
 const (
 	// mostBytes bounds the object of a node with its results; etcd takes no more than 1.5 MiB.
 	mostBytes = 5 << 18
-	// resultBytes is what a probe's result may take: a message of 1 KiB, names and times.
-	resultBytes = 1280
+	// resultBytes is what a probe's result may take: a message, which agents cut to 1280 bytes of JSON, names and times.
+	resultBytes = 1536
 )
 
 // wish is a probe that a marker asks for in a pod.
