@@ -114,7 +114,7 @@ func older(a, b *fleetv1alpha1.FleetPlacement) bool {
 }
 
 func (r *Reconciler) readTarget(ctx context.Context, s *snapshot) error {
-	gvk := r.storageKind(TargetGVK(s.placement))
+	gvk := StoredKind(r.Scheme(), TargetGVK(s.placement))
 	whyNot, err := r.kinds.watch(ctx, gvk)
 	if err != nil {
 		return err

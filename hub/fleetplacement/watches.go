@@ -12,6 +12,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -88,10 +89,10 @@ func (r *Reconciler) addFreshness(mgr manager.Manager, wake chan<- event.TypedGe
 		For(&coordinationv1.Lease{}, builder.WithPredicates(ours)).Complete(f)
 }
 
-// storageKind reads our own kinds in the version they are stored in, whatever the placement says.
-func (r *Reconciler) storageKind(gvk schema.GroupVersionKind) schema.GroupVersionKind {
+// StoredKind is how a target is read: our own kinds in the version they are stored in, whatever the placement says.
+func StoredKind(scheme *runtime.Scheme, gvk schema.GroupVersionKind) schema.GroupVersionKind {
 	stored := appsv1beta1.SchemeGroupVersion.WithKind(gvk.Kind)
-	if gvk.Group == stored.Group && r.Scheme().Recognizes(stored) {
+	if gvk.Group == stored.Group && scheme.Recognizes(stored) {
 		return stored
 	}
 	return gvk

@@ -41,7 +41,7 @@ func apply(data []byte, overrides Overrides) (*unstructured.Unstructured, error)
 	}
 	for _, o := range overrides.list {
 		if node, err = applyOne(node, o); err != nil {
-			return nil, fmt.Errorf("%s.patch: %w", o.field, err)
+			return nil, &OverrideError{o.index, "patch", err}
 		}
 	}
 	out, err := node.MarshalJSON()

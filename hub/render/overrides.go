@@ -4,6 +4,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,29 +19,44 @@ type Overrides struct {
 }
 
 type override struct {
-	field    string
+	index    int
 	selector labels.Selector
 	kind     fleetv1alpha1.PatchType
 	patch    []byte
 }
 
-// Compile reads overrides. An error names the field.
+// OverrideError says which override cannot be applied, and why.
+type OverrideError struct {
+	// Index of the override in spec.overrides, and the Field of it that is at fault.
+	Index int
+	Field string
+	Err   error
+}
+
+// Error implements error.
+func (e *OverrideError) Error() string {
+	return fmt.Sprintf("spec.overrides[%d].%s: %v", e.Index, e.Field, e.Err)
+}
+
+// Unwrap returns why.
+func (e *OverrideError) Unwrap() error { return e.Err }
+
+// Compile reads overrides. An error is an OverrideError.
 func Compile(list []fleetv1alpha1.Override) (Overrides, error) {
 	var out Overrides
 	for i, o := range list {
-		field := fmt.Sprintf("spec.overrides[%d]", i)
 		selector, err := metav1.LabelSelectorAsSelector(&o.ClusterSelector)
 		if err != nil {
-			return Overrides{}, fmt.Errorf("%s.clusterSelector: %w", field, err)
+			return Overrides{}, &OverrideError{i, "clusterSelector", err}
 		}
 		if len(o.Patch.Raw) == 0 {
-			return Overrides{}, fmt.Errorf("%s.patch: is empty", field)
+			return Overrides{}, &OverrideError{i, "patch", errors.New("is empty")}
 		}
 		kind := o.Type
 		if kind == "" {
 			kind = fleetv1alpha1.PatchStrategicMerge
 		}
-		out.list = append(out.list, override{field: field, selector: selector, kind: kind, patch: o.Patch.Raw})
+		out.list = append(out.list, override{index: i, selector: selector, kind: kind, patch: o.Patch.Raw})
 	}
 	return out, nil
 }

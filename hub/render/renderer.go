@@ -55,7 +55,7 @@ func keyOf(data []byte, overrides Overrides) [sha256.Size]byte {
 	h := sha256.New()
 	_, _ = h.Write(data) // a hash never fails to write
 	for _, o := range overrides.list {
-		_, _ = fmt.Fprintf(h, "\x00%s\x00%s\x00%s", o.field, o.kind, o.patch)
+		_, _ = fmt.Fprintf(h, "\x00%d\x00%s\x00%s", o.index, o.kind, o.patch)
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }

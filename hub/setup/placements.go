@@ -23,12 +23,21 @@ type placementRules struct {
 	// placements lists FleetPlacements by the object they name.
 	placements client.Reader
 	dividers   *dividers
+	// overrides are tried on the target; nil tries none.
+	overrides *dryRender
 }
 
 func (r placementRules) check(ctx context.Context, old, obj *fleetv1alpha1.FleetPlacement) (admission.Warnings, field.ErrorList, error) {
 	list := validation.ValidateFleetPlacement(old, obj)
 	if len(list) == 0 && (old == nil || modeOf(old) != modeOf(obj)) {
 		more, err := r.notDividable(obj)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, more...)
+	}
+	if len(list) == 0 {
+		more, err := r.overrides.check(ctx, old, obj)
 		if err != nil {
 			return nil, nil, err
 		}

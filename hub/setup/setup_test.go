@@ -163,7 +163,7 @@ func TestPlacementRules(t *testing.T) {
 		"copied from now on":     {&serves{}, config(""), config(copied), "", false},
 		"stored without webhook": {&serves{}, config(divided), config(""), "", false},
 	} {
-		rules := placementRules{placements{}, &dividers{mapper: mapper, discovery: tc.asks, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}}
+		rules := placementRules{placements: placements{}, dividers: &dividers{mapper: mapper, discovery: tc.asks, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}}
 		_, list, err := rules.check(context.Background(), tc.old, tc.obj)
 		if (err != nil) != tc.unknown || (len(list) > 0) != (tc.want != "") {
 			t.Errorf("%s: %v, %v", name, list, err)

@@ -15,6 +15,7 @@ import (
 
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
+	"github.com/flotilla-sh/flotilla/hub/render"
 	"github.com/flotilla-sh/flotilla/internal/convert"
 	"github.com/flotilla-sh/flotilla/internal/kindadmission"
 	"github.com/flotilla-sh/flotilla/internal/webhookserver"
@@ -57,7 +58,11 @@ func AddWebhooks(mgr manager.Manager, hooks *webhookserver.Options) error {
 	}
 	server := mgr.GetWebhookServer()
 	f := kindadmission.Facts{Reader: mgr.GetAPIReader(), Namespace: hooks.Namespace, Clock: clock.RealClock{}}
-	hooks.Serve(server, admissionWebhooks(mgr.GetScheme(), f, placementRules{mgr.GetCache(), dividers}), noGate)
+	rules := placementRules{
+		placements: mgr.GetCache(), dividers: dividers,
+		overrides: &dryRender{targets: mgr.GetAPIReader(), clusters: mgr.GetCache(), renderer: render.New()},
+	}
+	hooks.Serve(server, admissionWebhooks(mgr.GetScheme(), f, rules), noGate)
 	server.Register(convert.Path, convert.Handler(mgr.GetScheme()))
 	return errors.Join(
 		hooks.AddKeeper(mgr),
