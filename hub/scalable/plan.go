@@ -27,7 +27,7 @@ type Divider struct{}
 
 // Divide makes the plan. A share.Problem says that the object cannot be divided as it is.
 func (Divider) Divide(req share.Request) (share.Plan, error) {
-	replicas, err := replicasOf(req.Target)
+	replicas, err := share.Replicas(req.Target)
 	if err != nil {
 		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
 	}
@@ -65,6 +65,15 @@ func (Divider) Divide(req share.Request) (share.Plan, error) {
 // divide fills in everything of the plan but slices and partition, and returns the shares by cluster.
 func divide(req share.Request, replicas int32, plan *share.Plan) map[string]int32 {
 	shares := map[string]int32{}
+	if req.Fixed != nil {
+		var placed int32
+		for _, c := range req.Clusters {
+			shares[c.Name] = req.Fixed[c.Name]
+			placed += req.Fixed[c.Name]
+		}
+		plan.Subsets = []share.Subset{{Replicas: placed}}
+		return shares
+	}
 	if req.Mode == fleetv1alpha1.DivisionDuplicated {
 		for _, c := range req.Clusters {
 			shares[c.Name] = replicas
@@ -100,19 +109,6 @@ func partitionsOf(req share.Request, partition int32, shares map[string]int32) m
 		out[cluster] = min(partition, n)
 	}
 	return out
-}
-
-func replicasOf(object *unstructured.Unstructured) (int32, error) {
-	n, found, err := unstructured.NestedInt64(object.Object, "spec", "replicas")
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("spec.replicas: %w", err)
-	case !found:
-		return 1, nil
-	case n < 0 || n > int64(split.Unbounded):
-		return 0, fmt.Errorf("spec.replicas: %d is out of range", n)
-	}
-	return int32(n), nil
 }
 
 // partitionOf is how many pods stay at the old revision, and whether the object says so at all.

@@ -11,7 +11,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/flotilla-sh/flotilla/hub/split"
 )
+
+// Replicas is the object's spec.replicas, 1 when it does not say. The error names the field.
+func Replicas(object *unstructured.Unstructured) (int32, error) {
+	n, found, err := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("spec.replicas: %w", err)
+	case !found:
+		return 1, nil
+	case n < 0 || n > int64(split.Unbounded):
+		return 0, fmt.Errorf("spec.replicas: %d is out of range", n)
+	}
+	return int32(n), nil
+}
 
 // Revision is the hub's name for the revision of an object: it changes with spec.template and nothing
 // else. It is "" for objects without a template.

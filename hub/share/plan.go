@@ -19,6 +19,8 @@ type Slice struct {
 	Cluster string
 	// Object for the member, without the numbers below.
 	Object *unstructured.Unstructured
+	// Others go to the member beside it, and are there before it is.
+	Others []*unstructured.Unstructured
 	// Split and Partitions are the numbers the member's agent puts in. A nil Split is a whole copy.
 	Split      []fleetv1alpha1.SubsetReplicas
 	Partitions []fleetv1alpha1.SubsetPartition
@@ -102,6 +104,29 @@ type Plan struct {
 	Notes []string
 	// Moves are the shares that change.
 	Moves []Move
+	// Spread is what a WorkloadSpread made of the division; nil without one.
+	Spread *Spread
+}
+
+// Spread is a division by a WorkloadSpread.
+type Spread struct {
+	// Subsets in the order in which they are filled.
+	Subsets []SpreadSubset
+	// Copied are the clusters that get a WorkloadSpread of their own.
+	Copied map[string]bool
+}
+
+// SpreadSubset is one subset of a WorkloadSpread over all clusters.
+type SpreadSubset struct {
+	// Name of the subset.
+	Name string
+	// Most is how many replicas it takes at most; nil without a bound.
+	Most *int32
+	// Shares of the clusters, and Bounds: what each takes at most, nil without a bound.
+	Shares, Bounds map[string]int32
+	// Passed is how many replicas it would take and did not, and Why: they went on to later subsets.
+	Passed int32
+	Why    string
 }
 
 // Replicas is the sum over all subsets.

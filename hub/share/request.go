@@ -27,14 +27,19 @@ type Cluster struct {
 // Holdings are the replicas of each subset, by cluster and then by subset.
 type Holdings map[string]map[string]int32
 
-// Of returns what a cluster holds of a subset.
-func (h Holdings) Of(cluster, subset string) int32 { return h[cluster][subset] }
+// Of returns what a cluster holds of a subset. Of the whole object it holds what it holds of all subsets.
+func (h Holdings) Of(cluster, subset string) int32 {
+	if subset == Whole {
+		return Slice{Held: h[cluster]}.Replicas()
+	}
+	return h[cluster][subset]
+}
 
 // Total returns what all clusters hold of a subset.
 func (h Holdings) Total(subset string) int32 {
 	var total int32
-	for _, held := range h {
-		total += held[subset]
+	for cluster := range h {
+		total += h.Of(cluster, subset)
 	}
 	return total
 }
@@ -56,4 +61,7 @@ type Request struct {
 	Given map[string]Terms
 	// Left says of clusters which are not chosen, why.
 	Left map[string]string
+	// Fixed are the shares of the chosen clusters when another divider has decided them already; nil when
+	// they are to be decided.
+	Fixed map[string]int32
 }

@@ -114,7 +114,7 @@ func (p *planner) held() share.Holdings {
 // divide shares a subset's replicas and partition out among the clusters.
 func (p *planner) divide(name string, replicas int32) {
 	p.verdicts[name] = p.match(name)
-	if note := unknownNote(name, p.verdicts[name]); note != "" {
+	if note := share.UnknownNote(name, p.verdicts[name]); note != "" {
 		p.plan.Notes = append(p.plan.Notes, note)
 	}
 	partition, manual := p.partitionOf(name)
@@ -184,7 +184,7 @@ func (p *planner) shortage(name string, result split.Result) share.Shortage {
 	}
 	out.Why = "no cluster is selected"
 	if len(p.verdicts[name]) > 0 {
-		out.Why = "no selected cluster matches: " + whys(p.verdicts[name])
+		out.Why = "no selected cluster matches: " + share.Whys(p.verdicts[name])
 	}
 	return out
 }
