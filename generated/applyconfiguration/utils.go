@@ -491,6 +491,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &applyconfigurationfleetv1alpha1.PlacementReferenceApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("SliceSource"):
 		return &applyconfigurationfleetv1alpha1.SliceSourceApplyConfiguration{}
+	case fleetv1alpha1.SchemeGroupVersion.WithKind("SpreadCounters"):
+		return &applyconfigurationfleetv1alpha1.SpreadCountersApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("SubsetCounters"):
 		return &applyconfigurationfleetv1alpha1.SubsetCountersApplyConfiguration{}
 	case fleetv1alpha1.SchemeGroupVersion.WithKind("SubsetPartition"):

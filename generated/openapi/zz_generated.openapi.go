@@ -287,6 +287,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Override":                                      schema_flotilla_apis_fleet_v1alpha1_Override(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.PlacementReference":                            schema_flotilla_apis_fleet_v1alpha1_PlacementReference(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SliceSource":                                   schema_flotilla_apis_fleet_v1alpha1_SliceSource(ref),
+		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SpreadCounters":                                schema_flotilla_apis_fleet_v1alpha1_SpreadCounters(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetCounters":                                schema_flotilla_apis_fleet_v1alpha1_SubsetCounters(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetPartition":                               schema_flotilla_apis_fleet_v1alpha1_SubsetPartition(ref),
 		"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetReplicas":                                schema_flotilla_apis_fleet_v1alpha1_SubsetReplicas(ref),
@@ -13758,7 +13759,7 @@ func schema_flotilla_apis_fleet_v1alpha1_FleetSliceSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "objects are the member's objects, complete but for the numbers in split and partitions. The first is the one whose counters are reported.",
+							Description: "objects are the member's objects, complete but for the numbers in split and partitions. The first is the one whose counters are reported; the others are applied before it.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -13918,6 +13919,27 @@ func schema_flotilla_apis_fleet_v1alpha1_FleetSliceStatus(ref common.ReferenceCa
 							},
 						},
 					},
+					"spread": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"subset",
+								},
+								"x-kubernetes-list-type": "map",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "spread is what the WorkloadSpread among the objects says of its subsets.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref("github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SpreadCounters"),
+									},
+								},
+							},
+						},
+					},
 					"worst": {
 						VendorExtensible: spec.VendorExtensible{
 							Extensions: spec.Extensions{
@@ -13940,7 +13962,7 @@ func schema_flotilla_apis_fleet_v1alpha1_FleetSliceStatus(ref common.ReferenceCa
 			},
 		},
 		Dependencies: []string{
-			"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetCounters", "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Trouble", v1.Condition{}.OpenAPIModelName()},
+			"github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SpreadCounters", "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.SubsetCounters", "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1.Trouble", v1.Condition{}.OpenAPIModelName()},
 	}
 }
 
@@ -14064,6 +14086,49 @@ func schema_flotilla_apis_fleet_v1alpha1_SliceSource(ref common.ReferenceCallbac
 					},
 				},
 				Required: []string{"apiVersion", "kind", "name", "uid"},
+			},
+		},
+	}
+}
+
+func schema_flotilla_apis_fleet_v1alpha1_SpreadCounters(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SpreadCounters counts the pods of one subset of a WorkloadSpread in one member.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"subset": {
+						SchemaProps: spec.SchemaProps{
+							Description: "subset name.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replicas there are.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"missingReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "missingReplicas is how many more the subset takes; -1 means any number.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+					"unschedulableReplicas": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unschedulableReplicas have found no node for longer than the WorkloadSpread's rescheduleCriticalSeconds.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
+				Required: []string{"subset"},
 			},
 		},
 	}

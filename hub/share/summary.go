@@ -16,6 +16,8 @@ type Report struct {
 	// Counters of each subset, the last known. Updated counters are 0 unless they are known to speak
 	// of the share's present revision.
 	Counters map[string]fleetv1alpha1.SubsetCounters
+	// Spread is what its WorkloadSpread says of its subsets; nil when it has none, or has yet to say.
+	Spread []fleetv1alpha1.SpreadCounters
 }
 
 // Summary is all that is known of the members.

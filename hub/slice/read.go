@@ -23,12 +23,14 @@ type Reading struct {
 	Observed bool
 	// Counters of each subset. Updated counters are 0 unless they speak of the present revision.
 	Counters map[string]fleetv1alpha1.SubsetCounters
+	// Spread is what the member's WorkloadSpread says of its subsets; nil when there is none.
+	Spread []fleetv1alpha1.SpreadCounters
 }
 
 // Read reads a slice's status.
 func Read(s *fleetv1alpha1.FleetSlice) Reading {
 	state, message := stateOf(s)
-	r := Reading{State: state, Message: message, Counters: make(map[string]fleetv1alpha1.SubsetCounters, len(s.Status.Subsets))}
+	r := Reading{State: state, Message: message, Counters: make(map[string]fleetv1alpha1.SubsetCounters, len(s.Status.Subsets)), Spread: s.Status.Spread}
 	settled := s.Spec.Split == nil || s.Status.ObjectObservedGeneration >= s.Status.ObjectGeneration
 	r.Observed = state == fleetv1alpha1.ClusterApplied && settled
 	current := settled && speaksOfRevision(s)

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ const (
 	// refusedRetry is how soon something that was refused, is in conflict, or is in a namespace that is
 	// being deleted, is tried again.
 	refusedRetry = 30 * time.Second
+	// waitingRetry is how soon it is looked again whether a controller has taken up what was written.
+	waitingRetry = 200 * time.Millisecond
 )
 
 // applier brings the member's objects to what the slices say.
@@ -78,9 +81,12 @@ func (a *applier) conclude(ctx context.Context, slice *fleetv1alpha1.FleetSlice,
 	if a.results.put(slice.Name, r) {
 		a.report(slice.Name)
 	}
+	var waiting waitingError
 	switch {
 	case err == nil:
 		return reconcile.Result{}, nil
+	case errors.As(err, &waiting):
+		return reconcile.Result{RequeueAfter: waitingRetry}, nil
 	case r.reason == fleetv1alpha1.SliceReasonRetrying && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return reconcile.Result{}, err
 	default:
@@ -98,7 +104,8 @@ func firstOf(slice *fleetv1alpha1.FleetSlice) result {
 	return result{object: keyFor(targets[0].base)}
 }
 
-// apply brings every object of the slice to the slice, then takes back those it lists no more.
+// apply brings every object of the slice to the slice, the first one last, then takes back those it lists
+// no more.
 func (a *applier) apply(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice) (result, error) {
 	targets, err := compose(slice)
 	if err != nil {
@@ -109,14 +116,22 @@ func (a *applier) apply(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetS
 	}
 	r := result{object: keyFor(targets[0].base)}
 	var errs []error
-	for i, t := range targets {
+	holds := false
+	for _, t := range targets[1:] {
 		live, err := a.applyOne(ctx, h, slice, t)
-		if err != nil {
-			errs = append(errs, err)
+		if isWorkloadSpread(t.base.GroupVersionKind()) {
+			r.spread = keyFor(t.base)
+			err = cmp.Or(err, takenUp(live))
+			holds = holds || err != nil
 		}
-		if i == 0 && live != nil {
+		errs = append(errs, err)
+	}
+	if !holds {
+		live, err := a.applyOne(ctx, h, slice, targets[0])
+		if live != nil {
 			r.objectGeneration = live.GetGeneration()
 		}
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return r, err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,10 +33,26 @@ type observer struct {
 	// watched tells whether ours knows a kind: asking it for one that we have no right to read would hold
 	// up the report until its pass ends.
 	watched func(schema.GroupVersionKind) bool
+	clock   clock.PassiveClock
 }
 
-// observe looks at a slice's first object.
-func (o observer) observe(ctx context.Context, key recentKey) (observation, error) {
+// observe looks at a slice's first object, and at its WorkloadSpread.
+func (o observer) observe(ctx context.Context, key, spread recentKey) (observation, error) {
+	seen, err := o.first(ctx, key)
+	if err != nil || spread.name.Name == "" || !o.watched(spread.kind) {
+		return seen, err
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(spread.kind)
+	if err := o.ours.Get(ctx, spread.name, obj); err != nil {
+		return seen, client.IgnoreNotFound(err)
+	}
+	seen.spread, err = spreadCounters(obj, seen.subsets, o.clock.Now())
+	return seen, err
+}
+
+// first looks at a slice's first object.
+func (o observer) first(ctx context.Context, key recentKey) (observation, error) {
 	if !o.watched(key.kind) {
 		return observation{}, nil // nothing of the kind has been applied
 	}

@@ -32,6 +32,8 @@ type result struct {
 	// object is the kind and name of the first object, generation its generation after the last write.
 	object           recentKey
 	objectGeneration int64
+	// spread is the kind and name of the WorkloadSpread among the objects; empty without one.
+	spread recentKey
 }
 
 // condition is the result as condition Applied.
@@ -50,6 +52,11 @@ func (r result) condition() metav1.Condition {
 type conflictError struct{ text string }
 
 func (e conflictError) Error() string { return e.text }
+
+// waitingError says that something that was written has yet to be taken up by its controller.
+type waitingError struct{ text string }
+
+func (e waitingError) Error() string { return e.text }
 
 // reasonOf sorts an error into a reason of condition Applied.
 func reasonOf(err error) string {

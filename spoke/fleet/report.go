@@ -24,6 +24,8 @@ type observation struct {
 	object *unstructured.Unstructured
 	// subsets of a UnitedDeployment, or the whole object under "".
 	subsets []subsetView
+	// spread has the counters of the WorkloadSpread, by subset.
+	spread []fleetv1alpha1.SpreadCounters
 }
 
 // subsetView is one workload and its pods.
@@ -58,6 +60,7 @@ func statusOf(before *fleetv1alpha1.FleetSliceStatus, applied result, seen obser
 		status.Subsets = append(status.Subsets, view.counters(status.UpdatedRevision))
 	}
 	slices.SortFunc(status.Subsets, func(a, b fleetv1alpha1.SubsetCounters) int { return cmp.Compare(a.Subset, b.Subset) })
+	status.Spread = seen.spread
 	status.Worst = worst(seen.subsets)
 	return status
 }

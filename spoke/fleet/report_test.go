@@ -109,13 +109,13 @@ func TestSettled(t *testing.T) {
 		status *fleetv1alpha1.FleetSliceStatus
 		want   bool
 	}{
-		"all there":            {observation{obj, []subsetView{full}}, fresh, true},
-		"not available":        {observation{obj, []subsetView{full, less}}, fresh, false},
-		"surge":                {observation{obj, []subsetView{more}}, fresh, false},
-		"not observed":         {observation{obj, []subsetView{full}}, &fleetv1alpha1.FleetSliceStatus{ObjectGeneration: 2, ObjectObservedGeneration: 1}, false},
-		"trouble":              {observation{obj, []subsetView{full}}, &fleetv1alpha1.FleetSliceStatus{Worst: []fleetv1alpha1.Trouble{{}}}, false},
+		"all there":            {observation{object: obj, subsets: []subsetView{full}}, fresh, true},
+		"not available":        {observation{object: obj, subsets: []subsetView{full, less}}, fresh, false},
+		"surge":                {observation{object: obj, subsets: []subsetView{more}}, fresh, false},
+		"not observed":         {observation{object: obj, subsets: []subsetView{full}}, &fleetv1alpha1.FleetSliceStatus{ObjectGeneration: 2, ObjectObservedGeneration: 1}, false},
+		"trouble":              {observation{object: obj, subsets: []subsetView{full}}, &fleetv1alpha1.FleetSliceStatus{Worst: []fleetv1alpha1.Trouble{{}}}, false},
 		"not there":            {observation{}, fresh, false},
-		"no counters: no wait": {observation{obj, nil}, fresh, true},
+		"no counters: no wait": {observation{object: obj}, fresh, true},
 	} {
 		if got := tc.seen.settled(tc.status); got != tc.want {
 			t.Errorf("%s: %v", name, got)

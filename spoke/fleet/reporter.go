@@ -86,7 +86,7 @@ func (r *reporter) compute(ctx context.Context, slice *fleetv1alpha1.FleetSlice)
 	var seen observation
 	if applied.object.name.Name != "" {
 		var err error
-		if seen, err = r.observer.observe(ctx, applied.object); err != nil {
+		if seen, err = r.observer.observe(ctx, applied.object, applied.spread); err != nil {
 			return nil, seen, err
 		}
 	}

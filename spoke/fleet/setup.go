@@ -42,7 +42,7 @@ import (
 // Rights in this cluster. To carry kinds beyond these, bind the spoke's service account to a ClusterRole
 // with get, list, watch, create, patch and delete on them.
 //
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments;clonesets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments;clonesets;workloadspreads,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=create
@@ -161,7 +161,7 @@ func (w *wiring) add(direct client.Client) error {
 	}
 	w.report, err = w.controller("fleet-report", &w.reporting, &reporter{
 		hub: hub, results: outcomes, clock: clock.RealClock{}, written: map[string]written{},
-		observer: observer{ours: w.ours, spoke: w.mgr.GetCache(), watched: w.watches},
+		observer: observer{ours: w.ours, spoke: w.mgr.GetCache(), watched: w.watches, clock: clock.RealClock{}},
 	})
 	if err != nil {
 		return err

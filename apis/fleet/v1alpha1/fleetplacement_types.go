@@ -224,6 +224,8 @@ const (
 	ReasonFresh = "Fresh"
 	// ReasonStale: some members have not reported of late.
 	ReasonStale = "Stale"
+	// ReasonSpilled: replicas of a WorkloadSpread's subset went on to later ones; the message says why.
+	ReasonSpilled = "Spilled"
 	// ReasonDeleting: shares are being taken back.
 	ReasonDeleting = "Deleting"
 )

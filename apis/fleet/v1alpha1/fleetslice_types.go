@@ -19,7 +19,7 @@ type FleetSliceSpec struct {
 	// +required
 	Source SliceSource `json:"source"`
 	// objects are the member's objects, complete but for the numbers in split and partitions.
-	// The first is the one whose counters are reported.
+	// The first is the one whose counters are reported; the others are applied before it.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -155,6 +155,12 @@ type FleetSliceStatus struct {
 	// +listMapKey=subset
 	// +kubebuilder:validation:MaxItems=1000
 	Subsets []SubsetCounters `json:"subsets,omitempty"`
+	// spread is what the WorkloadSpread among the objects says of its subsets.
+	// +optional
+	// +listType=map
+	// +listMapKey=subset
+	// +kubebuilder:validation:MaxItems=1000
+	Spread []SpreadCounters `json:"spread,omitempty"`
 	// worst are the commonest reasons why pods are not ready, at most five.
 	// +optional
 	// +listType=atomic
@@ -186,6 +192,25 @@ type SubsetCounters struct {
 	// partition in force.
 	// +optional
 	Partition int32 `json:"partition,omitempty"`
+}
+
+// SpreadCounters counts the pods of one subset of a WorkloadSpread in one member.
+type SpreadCounters struct {
+	// subset name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Subset string `json:"subset"`
+	// replicas there are.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+	// missingReplicas is how many more the subset takes; -1 means any number.
+	// +optional
+	MissingReplicas int32 `json:"missingReplicas,omitempty"`
+	// unschedulableReplicas have found no node for longer than the WorkloadSpread's
+	// rescheduleCriticalSeconds.
+	// +optional
+	UnschedulableReplicas int32 `json:"unschedulableReplicas,omitempty"`
 }
 
 // Trouble is one reason why pods are not ready.

@@ -20,7 +20,7 @@ type FleetSliceSpecApplyConfiguration struct {
 	// source is the hub object this is a share of.
 	Source *SliceSourceApplyConfiguration `json:"source,omitempty"`
 	// objects are the member's objects, complete but for the numbers in split and partitions.
-	// The first is the one whose counters are reported.
+	// The first is the one whose counters are reported; the others are applied before it.
 	Objects []runtime.RawExtension `json:"objects,omitempty"`
 	// split holds the replicas of each subset, or of the whole object under the name "".
 	// Absent: the object is a whole copy.

@@ -28,6 +28,8 @@ type FleetSliceStatusApplyConfiguration struct {
 	UpdatedRevision *string `json:"updatedRevision,omitempty"`
 	// subsets holds the counters of each subset, or of the whole object under the name "".
 	Subsets []SubsetCountersApplyConfiguration `json:"subsets,omitempty"`
+	// spread is what the WorkloadSpread among the objects says of its subsets.
+	Spread []SpreadCountersApplyConfiguration `json:"spread,omitempty"`
 	// worst are the commonest reasons why pods are not ready, at most five.
 	Worst []TroubleApplyConfiguration `json:"worst,omitempty"`
 }
@@ -100,6 +102,19 @@ func (b *FleetSliceStatusApplyConfiguration) WithSubsets(values ...*SubsetCounte
 			panic("nil value passed to WithSubsets")
 		}
 		b.Subsets = append(b.Subsets, *values[i])
+	}
+	return b
+}
+
+// WithSpread adds the given value to the Spread field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Spread field.
+func (b *FleetSliceStatusApplyConfiguration) WithSpread(values ...*SpreadCountersApplyConfiguration) *FleetSliceStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithSpread")
+		}
+		b.Spread = append(b.Spread, *values[i])
 	}
 	return b
 }
