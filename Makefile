@@ -105,7 +105,7 @@ lint: ## Run the linters.
 .PHONY: render
 render: ## Print the manifests of every kustomize base and overlay to bin/manifests/.
 	@mkdir -p bin/manifests
-	@for dir in hub spoke nodeagent crd-protection distribution overlays/dev/hub overlays/dev/member overlays/e2e/hub overlays/e2e/member overlays/from-openkruise; do \
+	@for dir in hub spoke nodeagent crd-protection distribution following/hub following/spoke overlays/dev/hub overlays/dev/member overlays/e2e/hub overlays/e2e/member overlays/from-openkruise; do \
 	  $(TOOL) kustomize build kustomize/$$dir > bin/manifests/$${dir//\//-}.yaml && echo bin/manifests/$${dir//\//-}.yaml; done
 
 .PHONY: build

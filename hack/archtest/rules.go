@@ -54,6 +54,7 @@ var places = []place{
 	{"hub/render", Engines},
 	{"hub/wave", Engines},
 	{"hub/slice", Engines},
+	{"hub/references", Engines},
 	{"nodeagent/cri/**", Engines},
 	{"nodeagent/credentials", Engines},
 	{"nodeagent/stop", Engines},
@@ -155,6 +156,7 @@ var pure = []purity{
 	{"hub/split", "a planner decides from what it is given"},
 	{"hub/share", "a planner decides from what it is given"},
 	{"hub/wave", "a planner decides from what it is given"},
+	{"hub/references", "a planner decides from what it is given"},
 }
 
 // clients are the imports that a pure package must not have.

@@ -129,7 +129,11 @@ func (r *Reconciler) setFinalizer(ctx context.Context, object client.Object, wan
 		controllerutil.RemoveFinalizer(changed, fleetv1alpha1.CleanupFinalizer)
 	}
 	patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, changed, patch, client.FieldOwner(FieldOwner)); err != nil {
+	opts := []client.PatchOption{client.FieldOwner(FieldOwner)}
+	if unheld[object.GetObjectKind().GroupVersionKind().GroupKind()] {
+		opts = append(opts, client.DisableReadYourWritesConsistency) // no cache will show it
+	}
+	if err := r.Patch(ctx, changed, patch, opts...); err != nil {
 		if !wanted && apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -40,6 +40,9 @@
 //
 // Objects of our own kinds that no placement names go nowhere: condition FleetPlaced=False/NoPlacement says so.
 //
+// ConfigMaps and Secrets that pods of a slice need go to its cluster in slices of their own, which no
+// placement made (needs): one a cluster, for all who need it, until the last of them has gone.
+//
 // A member's counters are stale when its ManagedCluster is not available, or its agent has not renewed
 // Lease flotilla in the cluster's namespace for a while. They are kept, and FleetStatusFresh names it. An agent
 // that comes back after its Lease ran out says so in the Lease (acquireTime), and its counters stay stale until

@@ -19,6 +19,7 @@ import (
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/hub/placement"
+	"github.com/flotilla-sh/flotilla/hub/references"
 	"github.com/flotilla-sh/flotilla/hub/render"
 	"github.com/flotilla-sh/flotilla/hub/share"
 	"github.com/flotilla-sh/flotilla/hub/slice"
@@ -201,7 +202,7 @@ func (d *decision) slicesOf(s *snapshot) error {
 		UID: s.target.GetUID(), Generation: s.target.GetGeneration(), Revision: d.plan.Revision,
 	}
 	planned := make(map[string]bool, len(d.plan.Slices))
-	written := map[*unstructured.Unstructured][]byte{}
+	written, needs := map[*unstructured.Unstructured][]byte{}, map[*unstructured.Unstructured][]string{}
 	for _, one := range d.plan.Slices {
 		planned[one.Cluster] = true
 		if written[one.Object] == nil {
@@ -209,10 +210,10 @@ func (d *decision) slicesOf(s *snapshot) error {
 			if err != nil {
 				return share.Problem{Reason: fleetv1alpha1.ReasonRenderFailed, Message: fmt.Sprintf("for cluster %s: %v", one.Cluster, err)}
 			}
-			written[one.Object] = data
+			written[one.Object], needs[one.Object] = data, references.Of(one.Object)
 		}
 		d.desired = append(d.desired, slice.Desired{
-			Cluster: one.Cluster, Name: s.sliceName(), Placement: s.placement.UID, Held: one.Held, Terms: one.Terms,
+			Cluster: one.Cluster, Name: s.sliceName(), Placement: s.placement.UID, Held: one.Held, Terms: one.Terms, Needs: needs[one.Object],
 			Spec: fleetv1alpha1.FleetSliceSpec{
 				Epoch: s.epoch, Source: source, Objects: []runtime.RawExtension{{Raw: written[one.Object]}},
 				Split: one.Split, Partitions: one.Partitions,

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -37,6 +38,8 @@ type Reconciler struct {
 	client.Client
 	// Live reads from the API server itself.
 	Live client.Reader
+	// Names has the metadata of ConfigMaps and Secrets: the content of none is held.
+	Names cache.Cache
 	// Slices writes FleetSlices.
 	Slices *slice.Store
 	// Dividers by kind.

@@ -126,7 +126,11 @@ func (r *Reconciler) readTarget(ctx context.Context, s *snapshot) error {
 	target := &unstructured.Unstructured{}
 	target.SetGroupVersionKind(gvk)
 	key := client.ObjectKey{Namespace: s.placement.Namespace, Name: s.placement.Spec.TargetRef.Name}
-	err = r.Get(ctx, key, target)
+	var reader client.Reader = r
+	if unheld[gvk.GroupKind()] {
+		reader = r.Live
+	}
+	err = reader.Get(ctx, key, target)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.confirmGone(ctx, key, target)

@@ -58,9 +58,12 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 	}
 	r.kinds.mapper, r.kinds.live = mgr.GetRESTMapper(), r.Live
 	r.kinds.start = func(object *unstructured.Unstructured) error {
+		if gvk := object.GroupVersionKind(); unheld[gvk.GroupKind()] {
+			return c.Watch(source.Kind[client.Object](r.Names, named(gvk), handler.EnqueueRequestsFromMapFunc(r.ofTarget), targetNews))
+		}
 		return c.Watch(source.Kind[client.Object](mgr.GetCache(), object, handler.EnqueueRequestsFromMapFunc(r.ofTarget), targetNews))
 	}
-	return errors.Join(r.addUnplaced(mgr), r.addFreshness(mgr, wake), mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+	return errors.Join(r.addUnplaced(mgr), r.addNeeds(mgr), r.addFreshness(mgr, wake), mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		r.Epoch.Watch(ctx, func() { tell(ctx, wake, everyCluster) })
 		return nil
 	})))

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -38,6 +39,17 @@ func Scheme() *runtime.Scheme {
 		utilruntime.Must(add(scheme))
 	}
 	return scheme
+}
+
+// namesOnly leaves nothing of an object's metadata that may hold its content: kubectl keeps all of it in an annotation.
+func namesOnly(obj any) (any, error) {
+	o, err := meta.Accessor(obj)
+	if err != nil {
+		return obj, nil // a mark of what was deleted
+	}
+	o.SetManagedFields(nil)
+	o.SetAnnotations(nil)
+	return obj, nil
 }
 
 // ByObject narrows the manager's cache: of slices no manifests, of leases only the agents'.

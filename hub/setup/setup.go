@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -42,9 +43,16 @@ func AddControllers(mgr manager.Manager, opts *Options) error {
 	if err != nil {
 		return err
 	}
+	names, err := cache.New(mgr.GetConfig(), cache.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultTransform: namesOnly})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(names); err != nil {
+		return err
+	}
 	now := clock.RealClock{}
 	placements := &fleetplacement.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Slices: slice.New(mgr.GetClient()),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Names: names, Slices: slice.New(mgr.GetClient()),
 		Dividers: dividers,
 		Kinds:    toldKinds(), Renderer: render.New(),
 		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: writer, Namespace: opts.Namespace, Clock: now},

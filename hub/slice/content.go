@@ -32,6 +32,10 @@ const (
 	// writes and reads.
 	RevisionSinceAnnotation = "internal.fleet.kruise.io/revision-since"
 
+	// NeedsAnnotation is on FleetSlices: the ConfigMaps and Secrets that pods of the objects need, as a
+	// JSON list of Kind/name. Hub writes and reads.
+	NeedsAnnotation = "internal.fleet.kruise.io/needs"
+
 	// digestAnnotation exists only in the cache: the digest of spec.objects, which the cache drops.
 	digestAnnotation = "internal.fleet.kruise.io/objects-digest"
 )
@@ -53,11 +57,13 @@ type Desired struct {
 	Cluster string
 	// Name of the slice, by Name.
 	Name string
-	// Placement is the uid of the FleetPlacement.
+	// Placement is the uid of the FleetPlacement; "" of what is needed by others (Store.Needing).
 	Placement types.UID
 	// Held is the share of each subset, and Terms its node selector term.
 	Held  map[string]int32
 	Terms map[string]corev1.NodeSelectorTerm
+	// Needs lists the ConfigMaps and Secrets of the source's namespace that pods need, as Kind/name.
+	Needs []string
 	// Spec of the slice. Its objects are compact JSON with sorted keys, as json.Marshal makes it.
 	Spec fleetv1alpha1.FleetSliceSpec
 }
@@ -115,7 +121,7 @@ func same(live *fleetv1alpha1.FleetSlice, d Desired) bool {
 	if live.Annotations[digestAnnotation] != digest(d.Spec.Objects) {
 		return false
 	}
-	if live.Annotations[HeldAnnotation] != text(d.Held) || live.Annotations[TermsAnnotation] != text(d.Terms) {
+	if live.Annotations[HeldAnnotation] != text(d.Held) || live.Annotations[TermsAnnotation] != text(d.Terms) || live.Annotations[NeedsAnnotation] != listed(d.Needs) {
 		return false
 	}
 	if live.Labels[fleetv1alpha1.SourceUIDLabel] != string(d.Spec.Source.UID) || live.Labels[fleetv1alpha1.PlacementUIDLabel] != string(d.Placement) {
@@ -137,6 +143,24 @@ func text[V any](m map[string]V) string {
 	}
 	data, _ := json.Marshal(m) // numbers and terms always marshal
 	return string(data)
+}
+
+// listed is a list as JSON; "" when it is empty.
+func listed(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	data, _ := json.Marshal(list) // texts always marshal
+	return string(data)
+}
+
+// Needs returns what the slice was written with.
+func Needs(s *fleetv1alpha1.FleetSlice) []string {
+	var out []string
+	if json.Unmarshal([]byte(s.Annotations[NeedsAnnotation]), &out) != nil {
+		return nil
+	}
+	return out
 }
 
 // Terms returns the node selector term of each subset that the slice was written with.

@@ -27,6 +27,9 @@ const FieldOwner = "hub-slice"
 const (
 	placementIndex = "fleet.placementUID"
 	sourceIndex    = "fleet.sourceUID"
+	// by name, and by what their pods need.
+	nameIndex  = "fleet.sliceName"
+	needsIndex = "fleet.needs"
 )
 
 // parallel bounds the requests of one call.
@@ -54,6 +57,8 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return errors.Join(
 		indexer.IndexField(ctx, &fleetv1alpha1.FleetSlice{}, placementIndex, byLabel(fleetv1alpha1.PlacementUIDLabel)),
 		indexer.IndexField(ctx, &fleetv1alpha1.FleetSlice{}, sourceIndex, byLabel(fleetv1alpha1.SourceUIDLabel)),
+		indexer.IndexField(ctx, &fleetv1alpha1.FleetSlice{}, nameIndex, func(o client.Object) []string { return []string{o.GetName()} }),
+		indexer.IndexField(ctx, &fleetv1alpha1.FleetSlice{}, needsIndex, needsOf),
 	)
 }
 
@@ -65,6 +70,29 @@ func (s *Store) OfPlacement(ctx context.Context, placement types.UID) ([]*fleetv
 // OfSource lists the slices of a hub object. They are the cache's own: read only.
 func (s *Store) OfSource(ctx context.Context, source types.UID) ([]*fleetv1alpha1.FleetSlice, error) {
 	return s.list(ctx, client.MatchingFields{sourceIndex: string(source)})
+}
+
+// Named lists the slices of a name, in all clusters. They are the cache's own: read only.
+func (s *Store) Named(ctx context.Context, name string) ([]*fleetv1alpha1.FleetSlice, error) {
+	return s.list(ctx, client.MatchingFields{nameIndex: name})
+}
+
+// Needing lists the slices whose pods need an object, Kind/name, of a namespace. They are the cache's
+// own: read only.
+func (s *Store) Needing(ctx context.Context, namespace, need string) ([]*fleetv1alpha1.FleetSlice, error) {
+	return s.list(ctx, client.MatchingFields{needsIndex: namespace + "/" + need})
+}
+
+func needsOf(o client.Object) []string {
+	one, ok := o.(*fleetv1alpha1.FleetSlice)
+	if !ok {
+		return nil
+	}
+	needs := Needs(one)
+	for i := range needs {
+		needs[i] = one.Spec.Source.Namespace + "/" + needs[i]
+	}
+	return needs
 }
 
 // OfCluster lists the slices of a cluster. They are the cache's own: read only.
@@ -165,7 +193,7 @@ func bodyOf(d Desired, live *fleetv1alpha1.FleetSlice) ([]byte, error) {
 
 func annotationsOf(d Desired, live *fleetv1alpha1.FleetSlice) map[string]string {
 	out := map[string]string{RevisionSinceAnnotation: revisionSince(live, d.Spec.Source.Revision)}
-	for name, value := range map[string]string{HeldAnnotation: text(d.Held), TermsAnnotation: text(d.Terms)} {
+	for name, value := range map[string]string{HeldAnnotation: text(d.Held), TermsAnnotation: text(d.Terms), NeedsAnnotation: listed(d.Needs)} {
 		if value != "" {
 			out[name] = value
 		}
