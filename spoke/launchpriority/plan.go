@@ -110,9 +110,32 @@ func pendingOf(pod *corev1.Pod, levels []level) []level {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
 		ended := status.State.Terminated
-		over[status.Name] = status.Ready || ended != nil && ended.ExitCode == 0 && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways
+		over[status.Name] = status.Ready || ended != nil && ended.ExitCode == 0 && !startsAgain(pod, status.Name)
 	}
 	return slices.DeleteFunc(slices.Clone(levels), func(l level) bool { return over[l.container] })
+}
+
+// startsAgain tells whether a container that ended well is started again: by its own rules and policy, where it has any,
+// else by the pod's.
+func startsAgain(pod *corev1.Pod, container string) bool {
+	policy := pod.Spec.RestartPolicy
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		if c.Name != container || c.RestartPolicy == nil {
+			continue
+		}
+		if slices.ContainsFunc(c.RestartPolicyRules, isForSuccess) {
+			return true
+		}
+		policy = corev1.RestartPolicy(*c.RestartPolicy)
+	}
+	return policy == corev1.RestartPolicyAlways
+}
+
+// isForSuccess tells whether a rule is for exit code 0. All that rules can do is to start containers again.
+func isForSuccess(rule corev1.ContainerRestartRule) bool {
+	codes := rule.ExitCodes
+	return codes != nil && slices.Contains(codes.Values, 0) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn)
 }
 
 // misses tells whether a container waits for something that it refers to.

@@ -83,3 +83,36 @@ func TestNext(t *testing.T) {
 		})
 	}
 }
+
+// A container may have a restart policy of its own, which holds whatever that of its pod is.
+func TestEndedWellByTheContainersOwnPolicy(t *testing.T) {
+	const always, onFailure, never = corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever
+	rules := func(operator corev1.ContainerRestartRuleOnExitCodesOperator, values ...int32) []corev1.ContainerRestartRule {
+		return []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart, ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: operator, Values: values}}}
+	}
+	const in, notIn = corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn
+	for name, tc := range map[string]struct {
+		pod   corev1.RestartPolicy
+		own   corev1.ContainerRestartPolicy
+		rules []corev1.ContainerRestartRule
+		want  Reason
+	}{
+		"never, in a pod of always":      {always, corev1.ContainerRestartPolicyNever, nil, ReleaseLast},
+		"on failure, in a pod of always": {always, corev1.ContainerRestartPolicyOnFailure, nil, ReleaseLast},
+		"always, in a pod of never":      {never, corev1.ContainerRestartPolicyAlways, nil, Release},
+		"always, in a pod of on failure": {onFailure, corev1.ContainerRestartPolicyAlways, nil, Release},
+		"a rule for another exit code":   {always, corev1.ContainerRestartPolicyNever, rules(in, 42), ReleaseLast},
+		"a rule for its exit code":       {never, corev1.ContainerRestartPolicyNever, rules(in, 0, 42), Release},
+		"a rule for all but one":         {never, corev1.ContainerRestartPolicyNever, rules(notIn, 42), Release},
+		"a rule for all but it":          {always, corev1.ContainerRestartPolicyNever, rules(notIn, 0), ReleaseLast},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := podOf(one{"a", 10, false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}, one{name: "b"})
+			pod.Spec.RestartPolicy = tc.pod
+			pod.Spec.Containers[0].RestartPolicy, pod.Spec.Containers[0].RestartPolicyRules = &tc.own, tc.rules
+			if got := Next(pod).Reason; got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
