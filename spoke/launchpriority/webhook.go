@@ -28,7 +28,8 @@ type Barrier struct{}
 func (Barrier) Name() string { return "container launch priority" }
 
 // Mutate puts a reference to the barrier into each container of a pod whose containers differ in priority. A pod
-// that is yet to get its name gets it here: the reference needs it. The error names the variable that is no integer, or
+// that is yet to get its name gets it here: the reference needs it. One that was copied from another pod loses the other's
+// progress, by which it would count as let go. The error names the variable that is no integer, or
 // says that the name is too long for a ConfigMap to be called after it.
 func (Barrier) Mutate(_ context.Context, pod *corev1.Pod) (bool, error) {
 	priorities, err := prioritiesOf(pod)
@@ -45,6 +46,8 @@ func (Barrier) Mutate(_ context.Context, pod *corev1.Pod) (bool, error) {
 	for i := range pod.Spec.Containers {
 		setBarrier(&pod.Spec.Containers[i], pod.Name+barrierSuffix, priorities[i])
 	}
+	delete(pod.Annotations, v1beta1.ContainerLaunchPriorityCompletedKey)
+	delete(pod.Annotations, levelKey)
 	return true, nil
 }
 

@@ -137,3 +137,16 @@ func TestNameIsMade(t *testing.T) {
 		}
 	}
 }
+
+// A pod that is made from one that runs, by a backup or by hand, has that one's progress in its annotations: it would
+// count as let go before anything of it started, and get no order.
+func TestProgressOfAnotherPod(t *testing.T) {
+	pod := withPriorities("1", "0")
+	pod.Annotations = map[string]string{v1beta1.ContainerLaunchPriorityCompletedKey: "true", levelKey: "0", "its": "own"}
+	if _, err := (Barrier{}).Mutate(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"its": "own"}, pod.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
