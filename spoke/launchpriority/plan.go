@@ -146,6 +146,11 @@ func misses(pod *corev1.Pod, levels []level) bool {
 	})
 }
 
+// lacks tells whether a container waits for something that it refers to, after a step that should let it go.
+func lacks(pod *corev1.Pod, done Step) bool {
+	return misses(pod, slices.DeleteFunc(levelsOf(pod), func(l level) bool { return done.Reason != Missing && l.priority < done.Level }))
+}
+
 func values(levels []level) []int {
 	out := make([]int, len(levels))
 	for i, l := range levels {

@@ -28,7 +28,8 @@ const (
 	workers = 4
 	// remembered bounds the pods whose last step is known; one that is forgotten costs a write that changes nothing.
 	remembered = 4096
-	// again is how soon a step is done once more that should have been enough: somebody may have undone it.
+	// again is how soon a step is done once more that should have been enough: somebody may have undone it. Until then
+	// events do not count, so it is also when the pod is looked at without one.
 	again = time.Minute
 )
 
@@ -77,7 +78,7 @@ func (r *Reconciler) needed() predicate.Predicate {
 			return Step{}, false
 		}
 		next := Next(pod)
-		return next, r.due(pod.UID, next)
+		return next, r.due(pod, next)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -103,19 +104,19 @@ func (r *Reconciler) last(pod types.UID) step {
 // is tells whether a step was this one.
 func (s step) is(next Step) bool { return s.reason == next.Reason && s.level == next.Level }
 
-// due tells whether a step is to be done: not when it was done just now.
-func (r *Reconciler) due(pod types.UID, next Step) bool {
+// due tells whether a step is to be done: when it was not done, or a container waits in vain for what it let go.
+func (r *Reconciler) due(pod *corev1.Pod, next Step) bool {
 	if next.idle() {
 		return false
 	}
-	last := r.last(pod)
-	return !last.is(next) || r.clock.Since(last.at) >= again && next.Reason != Ended
+	last := r.last(pod.UID)
+	return !last.is(next) || r.clock.Since(last.at) >= again && next.Reason != Ended && lacks(pod, next)
 }
 
 // Reconcile does the next step of one pod.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.Result, error) {
 	next := Next(pod)
-	if !r.due(pod.UID, next) {
+	if !r.due(pod, next) {
 		return reconcile.Result{}, nil
 	}
 	if err := r.do(ctx, pod, next); errors.Is(err, errTaken) {
@@ -131,7 +132,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (reconcile.
 		r.events.Publish(eventOf(pod, next))
 	}
 	r.done.Add(pod.UID, step{reason: next.Reason, level: next.Level, at: r.clock.Now()})
-	return reconcile.Result{}, nil
+	if next.Reason == Ended {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
 }
 
 func (r *Reconciler) do(ctx context.Context, pod *corev1.Pod, next Step) error {

@@ -4,6 +4,7 @@
 package launchpriority
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/flotilla-sh/flotilla/internal/events"
@@ -110,5 +112,76 @@ func TestEventsOfManyContainers(t *testing.T) {
 	note := eventOf(pod, Next(pod)).Note
 	if len(note) > 1024 || !strings.Contains(note, "and 29 more wait") {
 		t.Errorf("%d letters: %s", len(note), note)
+	}
+}
+
+// waitsFor makes a container wait for its key, as the kubelet shows it.
+func waitsFor(pod *corev1.Pod, at int) *corev1.Pod {
+	pod.Status.ContainerStatuses[at].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: configError}}
+	return pod
+}
+
+// A barrier may be taken away right after a step. The container that misses it says so once, and waits for ever if that
+// was not heard.
+func TestBarrierIsTakenAwayAtOnce(t *testing.T) {
+	for name, pod := range map[string]*corev1.Pod{
+		"the first key": podOf(one{name: "a", priority: 10}, one{name: "c"}),
+		"all keys":      waitsFor(completed(podOf(one{name: "a", priority: 10}, one{name: "c"})), 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := fake.NewClientBuilder().WithObjects(pod.DeepCopy()).Build()
+			clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+			r := &Reconciler{client: cluster, events: &told{}, clock: clock, done: lru.New(remembered)}
+			if _, err := r.Reconcile(t.Context(), pod.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			want := dataNow(t, cluster)
+			clock.Step(2 * again)
+			missing := waitsFor(pod.DeepCopy(), 0)
+			res, err := r.Reconcile(t.Context(), missing)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cluster.Delete(t.Context(), found()); err != nil {
+				t.Fatal(err)
+			}
+			clock.Step(again / 2)
+			if r.needed().Update(event.UpdateEvent{ObjectOld: pod, ObjectNew: missing}) {
+				t.Error("is written again and again")
+			}
+			if res.RequeueAfter == 0 {
+				t.Fatal("nobody looks again")
+			}
+			clock.Step(res.RequeueAfter)
+			if _, err := r.Reconcile(t.Context(), missing); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, dataNow(t, cluster)); diff != "" || len(want) == 0 {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A container that takes hours to be ready costs no requests meanwhile.
+func TestNoRequestForWhatIsDone(t *testing.T) {
+	pod := podOf(one{name: "a", priority: 10}, one{name: "c"})
+	requests := 0
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	cluster := interceptor.NewClient(fake.NewClientBuilder().WithObjects(pod.DeepCopy()).Build(), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			requests++
+			return c.Create(ctx, obj, opts...)
+		},
+	})
+	r := &Reconciler{client: cluster, events: &told{}, clock: clock, done: lru.New(remembered)}
+	for range 3 {
+		if _, err := r.Reconcile(t.Context(), waitsFor(pod, 1)); err != nil {
+			t.Fatal(err)
+		}
+		clock.Step(time.Hour)
+	}
+	if requests != 1 {
+		t.Errorf("%d requests", requests)
 	}
 }
