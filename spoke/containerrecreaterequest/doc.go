@@ -17,6 +17,7 @@
 //	deleted or Completed                                      give the pod back and take the finalizer off; then take label
 //	                                                          active off; then, ttlSecondsAfterFinished later, delete
 //	the pod is gone, going, or another one                    Completed: pod has gone
+//	the pod has ended, and so have the containers             Completed: pod has ended
 //	no agent has seen it for a minute                         Completed: daemon has not responded for a long time
 //	activeDeadlineSeconds are over                            Completed: recreating has exceeded the activeDeadlineSeconds
 //	Recreating                                                hold the pod unready, if asked for; tell the new instances

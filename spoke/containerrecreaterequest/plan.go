@@ -33,6 +33,9 @@ const (
 	// userAgent names the holder of a pod that is kept not ready.
 	userAgent = "ContainerRecreateRequest"
 
+	// podEnded is why a request ends whose pod has, beside the reasons that OpenKruise knows.
+	podEnded = "pod has ended"
+
 	finalizer = v1beta1.ContainerRecreateRequestUnreadyAcquiredKey
 	completed = v1beta1.ContainerRecreateRequestCompleted
 )
@@ -63,6 +66,9 @@ func MakePlan(r *Request, pod *corev1.Pod, now time.Time) Plan {
 	}
 	if pod == nil || pod.DeletionTimestamp != nil || !isOf(r, pod) {
 		return Plan{Complete: v1beta1.ContainerRecreateRequestPodGone}
+	}
+	if over(r, pod) {
+		return Plan{Complete: podEnded}
 	}
 	left, why := timeLeft(r, now)
 	if left != nil && *left <= 0 {
@@ -116,6 +122,15 @@ func afterEnd(r *Request, now time.Time) Plan {
 // isOf tells that the request was made for this very pod.
 func isOf(r *Request, pod *corev1.Pod) bool {
 	return r.Labels[v1beta1.ContainerRecreateRequestPodUIDKey] == string(pod.UID)
+}
+
+// over tells that the pod has ended, and none of the request's containers runs on: nothing in it is started again. A pod
+// may have ended before its sidecars, which are what some requests are to end.
+func over(r *Request, pod *corev1.Pod) bool {
+	return pods.IsFinished(pod) && !slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		asked := slices.ContainsFunc(r.Spec.Containers, func(c v1beta1.ContainerRecreateRequestContainer) bool { return c.Name == s.Name })
+		return asked && s.State.Running != nil
+	})
 }
 
 // timeLeft is how long the request may go on as it is, and why it ends then; nil for ever.

@@ -72,6 +72,12 @@ func TestMakePlan(t *testing.T) {
 	another.UID = "other"
 	leaving := pod()
 	leaving.DeletionTimestamp = ptr.To(metav1.NewTime(t0))
+	finished := func(phase corev1.PodPhase, statuses ...corev1.ContainerStatus) *corev1.Pod {
+		p := pod(statuses...)
+		p.Status.Phase = phase
+		return p
+	}
+	dead := corev1.ContainerStatus{Name: "a", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
 	tests := map[string]struct {
 		request *Request
 		pod     *corev1.Pod
@@ -88,6 +94,12 @@ func TestMakePlan(t *testing.T) {
 		"the pod is gone":                {request(now), nil, 0, Plan{Complete: gone}},
 		"the pod goes":                   {request(now), leaving, 0, Plan{Complete: gone}},
 		"another pod of the name":        {request(now), another, 0, Plan{Complete: gone}},
+		"the pod has failed":             {request(now), finished(corev1.PodFailed, dead), 0, Plan{Complete: podEnded}},
+		"it succeeded, nobody saw it":    {request(), finished(corev1.PodSucceeded, dead), 0, Plan{Complete: podEnded}},
+		"it ended, in its turn":          {request(waits, grace), finished(corev1.PodSucceeded, dead), 0, Plan{Complete: podEnded}},
+		"it ended, others run":           {request(now), finished(corev1.PodSucceeded, dead, status("c", "c1", 0, true)), 0, Plan{Complete: podEnded}},
+		"it ended before its sidecar":    {request(now), finished(corev1.PodSucceeded, dead, status("b", "b1", 3, true)), 0, Plan{Again: pollEvery}},
+		"one container has ended":        {request(now), finished(corev1.PodRunning, dead), 0, Plan{Again: pollEvery}},
 		"nothing new":                    {request(now), pod(status("a", "a1", 3, true)), 0, Plan{Again: pollEvery}},
 		"near its deadline":              {request(now, deadline), pod(), 19 * time.Second, Plan{Again: time.Second}},
 		"a new instance":                 {request(now), pod(status("b", "b1", 3, true), status("a", "a2", 4, true)), 0, Plan{Snapshot: []Snapshot{a2}, Again: pollEvery}},
