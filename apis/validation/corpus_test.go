@@ -97,6 +97,8 @@ var corpus = map[string]any{
 	"validation.ValidateUnitedDeployment":            ValidateUnitedDeployment,
 	"validation.ValidateWorkloadSpread":              ValidateWorkloadSpread,
 	"validation.ValidateOldWorkloadSpread":           ValidateOldWorkloadSpread,
+	"validation.ValidateWorkloadSpreadOnHub":         ValidateWorkloadSpreadOnHub,
+	"validation.ValidateOldWorkloadSpreadOnHub":      ValidateOldWorkloadSpreadOnHub,
 }
 
 // TestBareObjectsCrashNothing: every function takes objects in which nothing is set, or only what is required, or

@@ -61,6 +61,13 @@ func ValidateWorkloadSpread(old, obj *v1beta1.WorkloadSpread, context WorkloadSp
 // ValidateOldWorkloadSpread is ValidateWorkloadSpread for an object sent as v1alpha1. Complaints name the
 // fields as that version has them.
 func ValidateOldWorkloadSpread(old, obj *v1alpha1.WorkloadSpread, context WorkloadSpreadContext) field.ErrorList {
+	return ofOldSpread(old, obj, func(before, stored *v1beta1.WorkloadSpread) field.ErrorList {
+		return ValidateWorkloadSpread(before, stored, context)
+	})
+}
+
+// ofOldSpread judges an object sent as v1alpha1 by the rules for the stored version.
+func ofOldSpread(old, obj *v1alpha1.WorkloadSpread, rules func(old, obj *v1beta1.WorkloadSpread) field.ErrorList) field.ErrorList {
 	stored, before := &v1beta1.WorkloadSpread{}, (*v1beta1.WorkloadSpread)(nil)
 	if err := v1alpha1.Convert_v1alpha1_WorkloadSpread_To_v1beta1_WorkloadSpread(obj, stored, nil); err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
@@ -71,7 +78,7 @@ func ValidateOldWorkloadSpread(old, obj *v1alpha1.WorkloadSpread, context Worklo
 			return field.ErrorList{field.InternalError(nil, err)}
 		}
 	}
-	list := ValidateWorkloadSpread(before, stored, context)
+	list := rules(before, stored)
 	for _, problem := range list {
 		problem.Field = strings.Replace(problem.Field, "].requiredNodeSelector", "].requiredNodeSelectorTerm", 1)
 		problem.Field = strings.Replace(problem.Field, "].preferredNodeSelector", "].preferredNodeSelectorTerms", 1)

@@ -162,3 +162,25 @@ func TestValidateOldWorkloadSpread(t *testing.T) {
 	obj := edited[v1alpha1.WorkloadSpread](t, soundSpread, "metadata.resourceVersion: '1'", "spec.targetRef.name: other")
 	compare(t, ValidateOldWorkloadSpread(old, obj, WorkloadSpreadContext{}), []string{"spec.targetRef: only the version"})
 }
+
+func TestValidateWorkloadSpreadOnHub(t *testing.T) {
+	const term = "spec.subsets[0].requiredNodeSelector"
+	fields := "{matchFields: [{key: metadata.name, operator: In, values: [node]}]}"
+	compared := "{matchExpressions: [{key: topology.kubernetes.io/zone, operator: Gt, values: ['1']}]}"
+	validate := func(obj *v1beta1.WorkloadSpread) field.ErrorList { return ValidateWorkloadSpreadOnHub(nil, obj) }
+	runRows(t, soundSpread, validate, map[string]row{
+		"sound":             good(),
+		"nodes by name":     bad(term+".matchFields: use matchExpressions", term+": "+fields),
+		"zones compared":    bad(term+".matchExpressions[0].operator: use In, NotIn, Exists or DoesNotExist", term+": "+compared),
+		"preferred by name": bad("spec.subsets[0].preferredNodeSelector[0].preference.matchFields: use", "spec.subsets[0].preferredNodeSelector: [{weight: 1, preference: "+fields+"}]"),
+		"cores compared":    good(term + ": {matchExpressions: [{key: cores, operator: Gt, values: ['4']}]}"),
+	})
+	older := func(obj *v1alpha1.WorkloadSpread) field.ErrorList { return ValidateOldWorkloadSpreadOnHub(nil, obj) }
+	runRows(t, soundSpread, older, map[string]row{
+		"as it is named there": bad(term+"Term.matchFields: use matchExpressions", term+"Term: "+fields),
+	})
+	stored := edited[v1beta1.WorkloadSpread](t, soundSpread, term+": "+fields)
+	if got := ValidateWorkloadSpreadOnHub(stored, edited[v1beta1.WorkloadSpread](t, soundSpread, term+": "+fields, "metadata.labels: {a: b}")); got != nil {
+		t.Errorf("an old mistake stops an update: %v", got)
+	}
+}

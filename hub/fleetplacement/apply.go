@@ -153,15 +153,33 @@ type statusPatch struct {
 	patch  client.Patch
 }
 
-// targetPatches is the difference of a target's status to what its divider makes of the summary.
+// targetPatches is the difference of a target's status to what its divider makes of the summary, and of the
+// status of the object beside it.
 func targetPatches(target *unstructured.Unstructured, divider Divider, summary share.Summary) ([]statusPatch, error) {
 	status, err := divider.Status(target, summary)
-	if err != nil || status == nil {
+	if err != nil {
 		return nil, err
 	}
-	changed := target.DeepCopy()
+	list, err := appendStatus(nil, target, status)
+	companion, ok := divider.(Companion)
+	if err != nil || !ok {
+		return list, err
+	}
+	beside, status, err := companion.Companion(summary)
+	if err != nil {
+		return nil, err
+	}
+	return appendStatus(list, beside, status)
+}
+
+// appendStatus appends the difference of an object's status; a nil status is left as it is.
+func appendStatus(list []statusPatch, object *unstructured.Unstructured, status map[string]any) ([]statusPatch, error) {
+	if status == nil {
+		return list, nil
+	}
+	changed := object.DeepCopy()
 	changed.Object["status"] = status
-	return appendPatch(nil, target, changed)
+	return appendPatch(list, object, changed)
 }
 
 // statusPatches are the differences of target and placement; empty when there are none.

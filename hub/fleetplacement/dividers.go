@@ -20,6 +20,13 @@ type Divider interface {
 	Status(target *unstructured.Unstructured, s share.Summary) (map[string]any, error)
 }
 
+// Companion is a divider that goes by a second object beside the target, and makes the status of that too.
+type Companion interface {
+	Divider
+	// Companion returns that object, which must not be changed, and its new status.
+	Companion(share.Summary) (*unstructured.Unstructured, map[string]any, error)
+}
+
 // Dividers finds the divider of a kind.
 type Dividers interface {
 	// For returns the divider and a name for it in metrics, or why there is none: a sentence that says

@@ -38,6 +38,10 @@
 // do that: when its ManagedCluster no longer exists and its Lease is gone or stale, the hub takes the slice's
 // finalizer off itself.
 //
+// A WorkloadSpread that names the target is read with it: the divider then goes by both, and makes the status
+// of both. Of two for one target the older counts. One that nobody goes by is told so in its subsets'
+// condition FleetPlaced: NoPlacement, or TargetTaken.
+//
 // Objects of our own kinds that no placement names go nowhere: condition FleetPlaced=False/NoPlacement says so.
 //
 // ConfigMaps and Secrets that pods of a slice need go to its cluster in slices of their own, which no

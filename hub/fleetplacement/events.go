@@ -23,13 +23,12 @@ const (
 	actionDivide = "Divide"
 )
 
-// eventsOf tells what this pass changed, to the target and to the placement.
+// eventsOf tells what this pass changed, to the placement, the target and its WorkloadSpread.
 func eventsOf(s *snapshot, d decision, out outcome, status fleetv1alpha1.FleetPlacementStatus) []events.Event {
 	var list []events.Event
 	tell := func(build func(client.Object, string, string, string) events.Event, reason, note string) {
-		list = append(list, build(s.placement, reason, actionDivide, note))
-		if s.target != nil && s.holder == "" {
-			list = append(list, build(s.target, reason, actionDivide, note))
+		for _, object := range s.concerned() {
+			list = append(list, build(object, reason, actionDivide, note))
 		}
 	}
 	if len(out.written) > 0 && d.plan != nil && len(d.plan.Moves) > 0 {
@@ -43,6 +42,18 @@ func eventsOf(s *snapshot, d decision, out outcome, status fleetv1alpha1.FleetPl
 		}
 	}
 	return list
+}
+
+// concerned are the objects that are told what became of the placement.
+func (s *snapshot) concerned() []client.Object {
+	out := []client.Object{s.placement}
+	if s.target != nil && s.holder == "" {
+		out = append(out, s.target)
+		if s.spread != nil {
+			out = append(out, s.spread)
+		}
+	}
+	return out
 }
 
 // moved lists at most maxNamed moves.

@@ -23,7 +23,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *snapshot) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	d := decision{remove: remaining}
-	d.divider, d.dividerName, _ = r.Dividers.For(TargetGVK(s.placement).GroupKind(), orDefault(s.placement.Spec.Division.Mode, fleetv1alpha1.DivisionDivided))
+	d.divider, d.dividerName, _ = r.dividerOf(s)
 	d.cannot(fleetv1alpha1.ReasonDeleting, "the placement is being deleted")
 	if len(remaining) > 0 {
 		result, err := r.report(ctx, s, d, outcome{})

@@ -27,6 +27,8 @@ type member struct {
 	observed, finished bool
 	desired            int32
 	counters           map[string]fleetv1alpha1.SubsetCounters
+	// spread is what its WorkloadSpread says.
+	spread []fleetv1alpha1.SpreadCounters
 }
 
 // total sums the counters over the subsets.
@@ -77,7 +79,8 @@ func memberOf(cluster string, one *fleetv1alpha1.FleetSlice, failure error, remo
 	m := member{cluster: cluster, state: fleetv1alpha1.ClusterPending, message: "its share is not written yet"}
 	if one != nil {
 		reading := slice.Read(one)
-		m.state, m.message, m.observed, m.counters = reading.State, reading.Message, reading.Observed, reading.Counters
+		m.state, m.message, m.observed = reading.State, reading.Message, reading.Observed
+		m.counters, m.spread = reading.Counters, reading.Spread
 	}
 	switch {
 	case removed && m.state != fleetv1alpha1.ClusterDeleting:

@@ -56,7 +56,7 @@ func (r *Reconciler) decide(s *snapshot) decision {
 
 // plan resolves target and clusters and divides; it stops where something stands in the way.
 func (r *Reconciler) plan(s *snapshot, d *decision) {
-	if stop := d.targetOf(s, r.Dividers); stop {
+	if stop := d.targetOf(s, r); stop {
 		return
 	}
 	choice, err := placement.Choose(s.choosing(r.DropGrace))
@@ -97,11 +97,10 @@ func (d *decision) cannot(reason, message string) {
 }
 
 // targetOf deals with a target that is not to be divided, and tells whether it is so.
-func (d *decision) targetOf(s *snapshot, dividers Dividers) bool {
+func (d *decision) targetOf(s *snapshot, r *Reconciler) bool {
 	ref := s.placement.Spec.TargetRef
-	mode := orDefault(s.placement.Spec.Division.Mode, fleetv1alpha1.DivisionDivided)
 	var whyNot string
-	d.divider, d.dividerName, whyNot = dividers.For(TargetGVK(s.placement).GroupKind(), mode)
+	d.divider, d.dividerName, whyNot = r.dividerOf(s)
 	switch {
 	case s.holder != "":
 		d.cannot(fleetv1alpha1.ReasonTargetTaken, fmt.Sprintf("FleetPlacement %q is older and places %s %q", s.holder, ref.Kind, ref.Name))
@@ -194,6 +193,32 @@ func weights(list []fleetv1alpha1.ClusterWeight) (func(map[string]string) int32,
 	}, nil
 }
 
+// body is an object as a slice carries it, and what its pods need.
+type body struct {
+	raw   []byte
+	needs []string
+}
+
+// bodies of objects: several slices share one.
+type bodies map[*unstructured.Unstructured]body
+
+// of returns the bodies of a slice's objects, and what all of them need.
+func (b bodies) of(one share.Slice) (objects []runtime.RawExtension, needs []string, err error) {
+	for _, object := range append([]*unstructured.Unstructured{one.Object}, one.Others...) {
+		known, ok := b[object]
+		if !ok {
+			if known.raw, err = json.Marshal(object.Object); err != nil {
+				return nil, nil, share.Problem{Reason: fleetv1alpha1.ReasonRenderFailed, Message: fmt.Sprintf("for cluster %s: %v", one.Cluster, err)}
+			}
+			known.needs = references.Of(object)
+			b[object] = known
+		}
+		objects, needs = append(objects, runtime.RawExtension{Raw: known.raw}), append(needs, known.needs...)
+	}
+	slices.Sort(needs)
+	return objects, slices.Compact(needs), nil
+}
+
 // slicesOf turns the plan into slices to write and slices to delete.
 func (d *decision) slicesOf(s *snapshot) error {
 	spec := s.placement.Spec
@@ -202,20 +227,17 @@ func (d *decision) slicesOf(s *snapshot) error {
 		UID: s.target.GetUID(), Generation: s.target.GetGeneration(), Revision: d.plan.Revision,
 	}
 	planned := make(map[string]bool, len(d.plan.Slices))
-	written, needs := map[*unstructured.Unstructured][]byte{}, map[*unstructured.Unstructured][]string{}
+	bodies := bodies{}
 	for _, one := range d.plan.Slices {
 		planned[one.Cluster] = true
-		if written[one.Object] == nil {
-			data, err := json.Marshal(one.Object.Object)
-			if err != nil {
-				return share.Problem{Reason: fleetv1alpha1.ReasonRenderFailed, Message: fmt.Sprintf("for cluster %s: %v", one.Cluster, err)}
-			}
-			written[one.Object], needs[one.Object] = data, references.Of(one.Object)
+		objects, needs, err := bodies.of(one)
+		if err != nil {
+			return err
 		}
 		d.desired = append(d.desired, slice.Desired{
-			Cluster: one.Cluster, Name: s.sliceName(), Placement: s.placement.UID, Held: one.Held, Terms: one.Terms, Needs: needs[one.Object],
+			Cluster: one.Cluster, Name: s.sliceName(), Placement: s.placement.UID, Held: one.Held, Terms: one.Terms, Needs: needs,
 			Spec: fleetv1alpha1.FleetSliceSpec{
-				Epoch: s.epoch, Source: source, Objects: []runtime.RawExtension{{Raw: written[one.Object]}},
+				Epoch: s.epoch, Source: source, Objects: objects,
 				Split: one.Split, Partitions: one.Partitions,
 				Adoption: orDefault(spec.Adoption, fleetv1alpha1.AdoptionIfEqual), DeletionPolicy: policyOf(s.placement),
 			},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -28,7 +29,8 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters;placements;placementdecisions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments;clonesets,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments/status;clonesets/status,verbs=patch
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=workloadspreads,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.kruise.io,resources=uniteddeployments/status;clonesets/status;workloadspreads/status,verbs=patch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",namespace=flotilla-system,resources=configmaps,verbs=get;create
@@ -44,6 +46,9 @@ type Reconciler struct {
 	Slices *slice.Store
 	// Dividers by kind.
 	Dividers Dividers
+	// Spread makes a divider that goes by a WorkloadSpread of the one of the target's kind. Nil: there are
+	// no WorkloadSpreads.
+	Spread func(Divider, *unstructured.Unstructured) Divider
 	// Kinds whose objects are told when no placement names them.
 	Kinds []schema.GroupVersionKind
 	// Renderer applies overrides.

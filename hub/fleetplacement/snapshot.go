@@ -30,9 +30,11 @@ type snapshot struct {
 	// target as it is; nil when there is none. unreadable says why its kind cannot be read.
 	target     *unstructured.Unstructured
 	unreadable string
-	clusters   map[string]placement.Cluster
-	ocm        *clusterv1beta1.Placement
-	decisions  []clusterv1beta1.PlacementDecision
+	// spread is the WorkloadSpread that names the target; nil when there is none.
+	spread    *unstructured.Unstructured
+	clusters  map[string]placement.Cluster
+	ocm       *clusterv1beta1.Placement
+	decisions []clusterv1beta1.PlacementDecision
 	// slices by cluster: those of this target, and those this placement made.
 	slices map[string]*fleetv1alpha1.FleetSlice
 	// strays are slices this placement made under another name.
@@ -50,7 +52,7 @@ type snapshot struct {
 func (r *Reconciler) gather(ctx context.Context, p *fleetv1alpha1.FleetPlacement) (*snapshot, error) {
 	s := &snapshot{placement: p, now: r.Clock.Now()}
 	for _, read := range []func(context.Context, *snapshot) error{
-		r.readHolder, r.readTarget, r.readClusters, r.readDecisions, r.readSlices, r.readLeases, r.readEpoch,
+		r.readHolder, r.readTarget, r.readSpread, r.readClusters, r.readDecisions, r.readSlices, r.readLeases, r.readEpoch,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err

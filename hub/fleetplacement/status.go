@@ -31,7 +31,7 @@ func summarize(s *snapshot, d decision, out outcome, members []member) share.Sum
 		Conditions: []metav1.Condition{placedCondition(d, out), progressCondition(d, members), freshCondition(members)},
 	}
 	for _, m := range members {
-		summary.Reports = append(summary.Reports, share.Report{Cluster: m.cluster, Counters: m.counters})
+		summary.Reports = append(summary.Reports, share.Report{Cluster: m.cluster, Counters: m.counters, Spread: m.spread})
 		if !m.stale && !m.observed {
 			summary.Observed = false
 		}

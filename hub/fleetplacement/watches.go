@@ -39,6 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 	if err := errors.Join(
 		slice.AddIndexes(ctx, mgr.GetFieldIndexer()),
 		mgr.GetFieldIndexer().IndexField(ctx, &fleetv1alpha1.FleetPlacement{}, TargetIndex, IndexByTarget),
+		r.indexSpreads(ctx, mgr.GetFieldIndexer()),
 	); err != nil {
 		return fmt.Errorf("adding indexes: %w", err)
 	}
@@ -63,7 +64,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		}
 		return c.Watch(source.Kind[client.Object](mgr.GetCache(), object, handler.EnqueueRequestsFromMapFunc(r.ofTarget), targetNews))
 	}
-	return errors.Join(r.addUnplaced(mgr), r.addNeeds(mgr), r.addFreshness(mgr, wake), mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+	return errors.Join(r.addUnplaced(mgr), r.addNeeds(mgr), r.addSpreads(mgr, c), r.addFreshness(mgr, wake), mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		r.Epoch.Watch(ctx, func() { tell(ctx, wake, everyCluster) })
 		return nil
 	})))

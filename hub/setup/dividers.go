@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
@@ -21,6 +22,7 @@ import (
 	"github.com/flotilla-sh/flotilla/hub/fleetplacement"
 	"github.com/flotilla-sh/flotilla/hub/scalable"
 	"github.com/flotilla-sh/flotilla/hub/uniteddeployment"
+	"github.com/flotilla-sh/flotilla/hub/workloadspread"
 )
 
 // kind is one line of the table of dividers.
@@ -39,6 +41,14 @@ var kinds = []kind{
 	{ours("CloneSet"), "scalable", scalable.Divider{}, true},
 	{builtIn("Deployment"), "scalable", scalable.Divider{}, false},
 	{builtIn("ReplicaSet"), "scalable", scalable.Divider{}, false},
+}
+
+// spreadOver makes a divider that goes by a WorkloadSpread. A UnitedDeployment has subsets of its own.
+func spreadOver(inner fleetplacement.Divider, spread *unstructured.Unstructured) fleetplacement.Divider {
+	if _, own := inner.(uniteddeployment.Divider); own {
+		return inner
+	}
+	return workloadspread.Divider{Inner: inner, Spread: spread}
 }
 
 // numbered are kinds whose pods are numbered: two clusters would have pods of the same number.

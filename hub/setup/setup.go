@@ -53,8 +53,8 @@ func AddControllers(mgr manager.Manager, opts *Options) error {
 	now := clock.RealClock{}
 	placements := &fleetplacement.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Names: names, Slices: slice.New(mgr.GetClient()),
-		Dividers: dividers,
-		Kinds:    toldKinds(), Renderer: render.New(),
+		Dividers: dividers, Spread: spreadOver,
+		Kinds: toldKinds(), Renderer: render.New(),
 		Epoch:  &fleetplacement.Epoch{Reader: mgr.GetAPIReader(), Writer: writer, Namespace: opts.Namespace, Clock: now},
 		Events: events.New(mgr.GetEventRecorder("flotilla-hub")), Clock: now,
 		StaleAfter: opts.StaleAfter, DropGrace: opts.DropGrace, Concurrency: opts.Workers,

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	appsv1alpha1 "github.com/flotilla-sh/flotilla/apis/apps/v1alpha1"
 	appsv1beta1 "github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/validation"
 	"github.com/flotilla-sh/flotilla/hub/render"
@@ -42,8 +43,23 @@ import (
 func admissionWebhooks(scheme *runtime.Scheme, f kindadmission.Facts, placements placementRules) map[string]*admission.Webhook {
 	out := kindadmission.Webhooks(scheme, f)
 	out["/validate-apps-kruise-io-uniteddeployment"] = webhookserver.Validating(scheme, unitedDeployment)
+	besides(out, "/validate-apps-kruise-io-workloadspread", webhookserver.Validating(scheme, workloadSpread))
+	besides(out, "/validate-apps-kruise-io-v1alpha1-workloadspread", webhookserver.Validating(scheme, oldWorkloadSpread))
 	out["/validate-fleet-kruise-io-fleetplacement"] = webhookserver.Validating(scheme, placements.check)
 	return out
+}
+
+// besides lets a webhook ask another one too, when it has nothing to say against an object itself.
+func besides(all map[string]*admission.Webhook, path string, more *admission.Webhook) {
+	all[path].Handler = admission.MultiValidatingHandler(all[path].Handler, more.Handler)
+}
+
+func workloadSpread(_ context.Context, old, obj *appsv1beta1.WorkloadSpread) (admission.Warnings, field.ErrorList, error) {
+	return nil, validation.ValidateWorkloadSpreadOnHub(old, obj), nil
+}
+
+func oldWorkloadSpread(_ context.Context, old, obj *appsv1alpha1.WorkloadSpread) (admission.Warnings, field.ErrorList, error) {
+	return nil, validation.ValidateOldWorkloadSpreadOnHub(old, obj), nil
 }
 
 func unitedDeployment(_ context.Context, old, obj *appsv1beta1.UnitedDeployment) (admission.Warnings, field.ErrorList, error) {

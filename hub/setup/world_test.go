@@ -184,6 +184,7 @@ func (a *agent) report(ctx context.Context, s *fleetv1alpha1.FleetSlice) {
 			Subset: part.Subset, Replicas: part.Replicas, ReadyReplicas: part.Replicas, UpdatedReplicas: updated, UpdatedReadyReplicas: updated,
 		})
 	}
+	s.Status.Spread = spreadIn(s)
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: fleetv1alpha1.SliceConditionApplied, Status: metav1.ConditionTrue, Reason: fleetv1alpha1.SliceReasonApplied, ObservedGeneration: s.Generation})
 	_ = a.client.Status().Update(ctx, s)
 }

@@ -48,7 +48,7 @@ func (f *filling) fence() {
 	for i := len(f.subsets) - 1; i >= 0; i-- {
 		row := &f.subsets[i]
 		for cluster, n := range row.Shares {
-			if later[cluster] && row.Most == nil && f.verdicts[row.Name][cluster].Matches {
+			if later[cluster] && row.Most == nil {
 				if row.Bounds == nil {
 					row.Bounds = map[string]int32{}
 				}
@@ -98,7 +98,12 @@ func (f *filling) one(s subset, rest int32) int32 {
 		want = min(rest, *s.most)
 	}
 	given := f.give(s.name, want, f.buckets(s.name))
-	row := share.SpreadSubset{Name: s.name, Most: s.most, Shares: f.shares[s.name], Bounds: f.bounds(s), Passed: want - given.placed}
+	row := share.SpreadSubset{Name: s.name, Most: s.most, Shares: map[string]int32{}, Bounds: f.bounds(s), Passed: want - given.placed}
+	for cluster, verdict := range f.verdicts[s.name] {
+		if verdict.Matches {
+			row.Shares[cluster] = f.shares[s.name][cluster]
+		}
+	}
 	if row.Passed > 0 {
 		row.Why = f.why(s.name, given.full)
 	}

@@ -247,7 +247,7 @@ func TestProblems(t *testing.T) {
 	}{
 		"no subset":              {"{}", "", "spec.subsets: name at least one"},
 		"no list":                {"{subsets: 7}", "", "spec: "},
-		"a name twice":           {"{subsets: [{name: a}, {name: a}]}", "", `spec.subsets[1].name: "a" is empty or there twice`},
+		"a name twice":           {"{subsets: [{name: a}, {name: a}]}", "", `spec.subsets[1].name: "a" is empty, too long or there twice`},
 		"no name":                {"{subsets: [{}]}", "", `spec.subsets[0].name: "" is empty`},
 		"a bare number":          {`{subsets: [{name: a, maxReplicas: "5"}]}`, "", "spec.subsets[0].maxReplicas: 5 is neither a number nor a percentage"},
 		"a negative number":      {"{subsets: [{name: a, maxReplicas: -1}]}", "", "spec.subsets[0].maxReplicas: -1 is neither"},

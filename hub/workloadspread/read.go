@@ -76,8 +76,8 @@ func (d Divider) read(total int32) (spread, error) {
 		if err != nil {
 			return spread{}, d.invalid("spec.subsets[%d].%v", i, err)
 		}
-		if names[one.name] {
-			return spread{}, d.invalid("spec.subsets[%d].name: %q is empty or there twice", i, one.name)
+		if names[one.name] || len(one.name) > maxName {
+			return spread{}, d.invalid("spec.subsets[%d].name: %q is empty, too long or there twice", i, one.name)
 		}
 		names[one.name] = true
 		one.raw, _ = list[i].(map[string]any)
@@ -114,6 +114,9 @@ func readSubset(s *appsv1beta1.WorkloadSpreadSubset, total int32) (subset, error
 	out.most = &bound
 	return out, nil
 }
+
+// maxName is how long the name of a subset may be for members to report of it.
+const maxName = 253
 
 const maxInt32 = int64(1<<31 - 1)
 
