@@ -161,9 +161,17 @@ func targetPatches(target *unstructured.Unstructured, divider Divider, summary s
 		return nil, err
 	}
 	list, err := appendStatus(nil, target, status)
+	if err != nil {
+		return nil, err
+	}
+	return appendCompanion(list, divider, summary)
+}
+
+// appendCompanion appends the difference of the status of the object that a divider goes by beside the target.
+func appendCompanion(list []statusPatch, divider Divider, summary share.Summary) ([]statusPatch, error) {
 	companion, ok := divider.(Companion)
-	if err != nil || !ok {
-		return list, err
+	if !ok {
+		return list, nil
 	}
 	beside, status, err := companion.Companion(summary)
 	if err != nil {
@@ -183,13 +191,18 @@ func appendStatus(list []statusPatch, object *unstructured.Unstructured, status 
 }
 
 // statusPatches are the differences of target and placement; empty when there are none.
-func statusPatches(s *snapshot, divider Divider, summary share.Summary, status fleetv1alpha1.FleetPlacementStatus) ([]statusPatch, error) {
+func (r *Reconciler) statusPatches(s *snapshot, divider Divider, summary share.Summary, status fleetv1alpha1.FleetPlacementStatus) ([]statusPatch, error) {
 	var list []statusPatch
-	if s.target != nil && divider != nil && s.holder == "" {
-		var err error
-		if list, err = targetPatches(s.target, divider, summary); err != nil {
-			return nil, err
-		}
+	var err error
+	switch {
+	case s.holder != "":
+	case s.target != nil && divider != nil:
+		list, err = targetPatches(s.target, divider, summary)
+	case s.spread != nil: // it is told why its workload is not divided
+		list, err = appendCompanion(nil, r.Spread(nil, s.spread), summary)
+	}
+	if err != nil {
+		return nil, err
 	}
 	changed := s.placement.DeepCopy()
 	changed.Status = status

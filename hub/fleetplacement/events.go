@@ -49,9 +49,9 @@ func (s *snapshot) concerned() []client.Object {
 	out := []client.Object{s.placement}
 	if s.target != nil && s.holder == "" {
 		out = append(out, s.target)
-		if s.spread != nil {
-			out = append(out, s.spread)
-		}
+	}
+	if s.spread != nil && s.holder == "" {
+		out = append(out, s.spread)
 	}
 	return out
 }

@@ -35,6 +35,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *snapshot) (reconcile.Resul
 	}
 	r.pace.forget(s.placement.UID)
 	r.dropped.forget(s.placement.UID)
+	r.stuck.forget(s.placement.UID)
 	return reconcile.Result{}, r.setFinalizer(ctx, s.placement, false)
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/flotilla-sh/flotilla/hub/render"
 	"github.com/flotilla-sh/flotilla/hub/share"
 	"github.com/flotilla-sh/flotilla/hub/slice"
+	"github.com/flotilla-sh/flotilla/internal/steps"
 )
 
 // decision is what one pass will do, and why.
@@ -64,7 +65,7 @@ func (r *Reconciler) plan(s *snapshot, d *decision) {
 		d.cannot(fleetv1alpha1.ReasonNoClusters, err.Error())
 		return
 	}
-	d.chosen, d.again = choice.Clusters, choice.Again
+	d.chosen, d.again = choice.Clusters, steps.Sooner(choice.Again, s.mostAgain)
 	if choice.Unresolved != "" {
 		d.cannot(fleetv1alpha1.ReasonNoClusters, choice.Unresolved)
 		return
@@ -153,7 +154,7 @@ func (r *Reconciler) divide(s *snapshot, d *decision, choice placement.Choice) (
 	if err != nil {
 		return share.Plan{}, share.Problem{Reason: fleetv1alpha1.ReasonInvalidTarget, Message: err.Error()}
 	}
-	req := share.Request{Target: s.target, Mode: orDefault(spec.Division.Mode, fleetv1alpha1.DivisionDivided), Left: choice.Left, Held: share.Holdings{}, Given: map[string]share.Terms{}}
+	req := share.Request{Target: s.target, Mode: orDefault(spec.Division.Mode, fleetv1alpha1.DivisionDivided), Left: choice.Left, Held: share.Holdings{}, Given: map[string]share.Terms{}, Most: s.most}
 	for cluster, one := range s.slices {
 		if one.DeletionTimestamp.IsZero() {
 			req.Held[cluster], req.Given[cluster] = slice.Held(one), slice.Terms(one)

@@ -69,6 +69,7 @@ type Reconciler struct {
 	kinds   kinds
 	pace    pace
 	dropped dropped
+	stuck   stuck
 }
 
 // Reconcile makes one pass over a placement.
@@ -122,7 +123,7 @@ func (r *Reconciler) report(ctx context.Context, s *snapshot, d decision, out ou
 	members := membersOf(s, d, out, r.StaleAfter)
 	summary := summarize(s, d, out, members)
 	status := statusOf(s, d, members, summary)
-	patches, err := statusPatches(s, d.divider, summary, status)
+	patches, err := r.statusPatches(s, d.divider, summary, status)
 	if err != nil || len(patches) == 0 {
 		return reconcile.Result{}, err
 	}

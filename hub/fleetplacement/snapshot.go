@@ -19,6 +19,7 @@ import (
 
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 	"github.com/flotilla-sh/flotilla/hub/placement"
+	"github.com/flotilla-sh/flotilla/hub/share"
 	"github.com/flotilla-sh/flotilla/hub/slice"
 )
 
@@ -47,6 +48,10 @@ type snapshot struct {
 	now      time.Time
 	// dropped is since when OCM's decisions have been missing clusters that are well.
 	dropped map[string]time.Time
+	// most are the replicas that subsets of the WorkloadSpread may have where some found no node of late, by
+	// cluster and subset; mostAgain is after how long the next of them counts no more.
+	most      share.Holdings
+	mostAgain time.Duration
 }
 
 func (r *Reconciler) gather(ctx context.Context, p *fleetv1alpha1.FleetPlacement) (*snapshot, error) {
@@ -59,6 +64,7 @@ func (r *Reconciler) gather(ctx context.Context, p *fleetv1alpha1.FleetPlacement
 		}
 	}
 	r.noteDropped(s)
+	r.noteStuck(s)
 	return s, nil
 }
 

@@ -76,10 +76,10 @@ func (r *Reconciler) spreadsOf(ctx context.Context, gk schema.GroupKind, namespa
 
 // readSpread finds the oldest WorkloadSpread of the target.
 func (r *Reconciler) readSpread(ctx context.Context, s *snapshot) error {
-	if r.Spread == nil || s.target == nil {
+	if r.Spread == nil {
 		return nil
 	}
-	list, err := r.spreadsOf(ctx, s.target.GroupVersionKind().GroupKind(), s.target.GetNamespace(), s.target.GetName())
+	list, err := r.spreadsOf(ctx, TargetGVK(s.placement).GroupKind(), s.placement.Namespace, s.placement.Spec.TargetRef.Name)
 	if len(list) > 0 {
 		s.spread = &list[0]
 	}

@@ -11,12 +11,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -40,6 +42,9 @@ func spreadOf(s *fleetv1alpha1.FleetSlice) *appsv1beta1.WorkloadSpread {
 	return spread
 }
 
+// schedulable is how many replicas find a node, by cluster/subset; without an entry all do.
+var schedulable sync.Map
+
 // spreadIn fills the subsets of the slice's WorkloadSpread in order, as a member does.
 func spreadIn(s *fleetv1alpha1.FleetSlice) (out []fleetv1alpha1.SpreadCounters) {
 	spread := spreadOf(s)
@@ -54,6 +59,9 @@ func spreadIn(s *fleetv1alpha1.FleetSlice) (out []fleetv1alpha1.SpreadCounters) 
 			c.MissingReplicas = int32(most.IntValue()) - c.Replicas
 		}
 		rest -= c.Replicas
+		if n, stuck := schedulable.Load(s.Namespace + "/" + c.Subset); stuck {
+			c.UnschedulableReplicas = max(c.Replicas-n.(int32), 0)
+		}
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b fleetv1alpha1.SpreadCounters) int { return strings.Compare(a.Subset, b.Subset) })
@@ -217,6 +225,50 @@ var _ = Describe("A WorkloadSpread", func() {
 		Eventually(ctx, w.rows(ctx)).Should(Equal([]string{"a 0 2 NoPlacement", "b 0 3 NoPlacement", "c 0 -1 NoPlacement"}))
 		Eventually(ctx, func() any { return w.slices(ctx) }).Should(BeEmpty())
 	}, SpecTimeout(2*time.Minute))
+
+	It("is told that pods with numbers cannot be divided", func(ctx SpecContext) {
+		w := newWorld(ctx, 1)
+		template := w.clone(2).Spec.Template
+		Expect(admin.Create(ctx, &appsv1beta1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "web"},
+			Spec:       appsv1beta1.StatefulSetSpec{Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
+		})).To(Succeed())
+		Expect(admin.Create(ctx, w.spread(func(s *appsv1beta1.WorkloadSpreadSpec) { s.TargetReference.Kind = "StatefulSet" }))).To(Succeed())
+		Expect(admin.Create(ctx, w.placed(func(s *fleetv1alpha1.FleetPlacementSpec) { s.TargetRef.Kind = "StatefulSet" }))).To(Succeed())
+		Eventually(ctx, w.eventsAbout(ctx, "WorkloadSpread")).Should(ContainElement(ContainSubstring("the hub may not read objects of kind StatefulSet")))
+		By("having the right to read it")
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "hub-places-statefulsets"}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"apps.kruise.io"}, Resources: []string{"statefulsets"}, Verbs: []string{"get", "list", "watch", "patch"}},
+		}}
+		Expect(admin.Create(ctx, role)).To(Succeed())
+		bindHub(ctx, role.Name)
+		w.changePlacement(ctx, w.bySelector)
+		Eventually(ctx, w.rows(ctx)).Should(Equal([]string{"a 0 2 TargetNotSupported", "b 0 3 TargetNotSupported", "c 0 -1 TargetNotSupported"}))
+		Eventually(ctx, func(g Gomega) string {
+			spread := w.spread()
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(spread), spread)).To(Succeed())
+			return spread.Status.SubsetStatuses[0].Conditions[0].Message
+		}).Should(ContainSubstring("are numbered"))
+	})
+
+	It("moves replicas on that find no node, when it is Adaptive", func(ctx SpecContext) {
+		w := newWorld(ctx, 2)
+		w.zones(ctx, "a,b,c", "a,c,d")
+		schedulable.Store(w.clusters[0]+"/b", int32(1))
+		schedulable.Store(w.clusters[1]+"/a", int32(0))
+		Expect(admin.Create(ctx, w.clone(6))).To(Succeed())
+		Expect(admin.Create(ctx, w.spread(func(s *appsv1beta1.WorkloadSpreadSpec) {
+			s.ScheduleStrategy = appsv1beta1.WorkloadSpreadScheduleStrategy{
+				Type: appsv1beta1.AdaptiveWorkloadSpreadScheduleStrategyType, Adaptive: &appsv1beta1.AdaptiveWorkloadSpreadStrategy{RescheduleCriticalSeconds: ptr.To[int32](5)},
+			}
+		}))).To(Succeed())
+		Expect(admin.Create(ctx, w.placed(placesCloneSet))).To(Succeed())
+		Eventually(ctx, w.rows(ctx)).Should(Equal([]string{"a 2 0 Placed", "b 1 2 Spilled", "c 3 -1 Placed"}))
+		Eventually(ctx, func() string { return w.given(ctx)()[1] }).Should(ContainSubstring("a0"))
+		Consistently(ctx, w.rows(ctx), 2*time.Second).Should(Equal([]string{"a 2 0 Placed", "b 1 2 Spilled", "c 3 -1 Placed"}))
+		Expect(conditions.Find(w.placement(ctx, Default).Status.Conditions, fleetv1alpha1.ConditionFleetPlaced).Message).To(
+			ContainSubstring("subset b: 2 replicas went on to later subsets: " + w.clusters[0] + ": has 1, more found no node there"))
+	})
 
 	It("keeps to the numbers of one cluster when there is one", func(ctx SpecContext) {
 		w := newWorld(ctx, 1)

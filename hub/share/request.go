@@ -61,6 +61,9 @@ type Request struct {
 	Given map[string]Terms
 	// Left says of clusters which are not chosen, why.
 	Left map[string]string
+	// Most are the replicas that a cluster may have of a subset because more found no node there of late.
+	// What is not in it has no such bound.
+	Most Holdings
 	// Fixed are the shares of the chosen clusters when another divider has decided them already; nil when
 	// they are to be decided.
 	Fixed map[string]int32

@@ -28,6 +28,9 @@
 //
 // Duplicated, every cluster is on its own: it gets the whole workload and those bounds as they are.
 //
-// With the Adaptive strategy a member moves pods on between its own subsets; the hub moves none from cluster
-// to cluster for it, and a note says so.
+// With the Adaptive strategy a member moves pods on between its own subsets. Besides, where members report
+// replicas of a subset that found no node for rescheduleCriticalSeconds, the cluster gets no more of that
+// subset than found one (share.Request.Most): the others go to other clusters of the subset, or on to later
+// ones. Of the last subset what cannot go elsewhere stays and waits. Where nothing is known of it, since
+// the member has no WorkloadSpread or the time is not set, a note says so.
 package workloadspread

@@ -24,7 +24,9 @@ type filling struct {
 	loose map[string]int32
 	// unspread are the chosen clusters that hold replicas of no subset alone: they had no WorkloadSpread.
 	unspread map[string]bool
-	short    int32
+	// patient: replicas that find no node stay where they are.
+	patient bool
+	short   int32
 }
 
 // fill fills the subsets in their order.
@@ -98,6 +100,9 @@ func (f *filling) one(s subset, rest int32) int32 {
 		want = min(rest, *s.most)
 	}
 	given := f.give(s.name, want, f.buckets(s.name))
+	if last := f.spread.subsets[len(f.spread.subsets)-1]; last.name == s.name && given.placed < want && len(f.req.Most) > 0 {
+		given = f.again(s.name, want)
+	}
 	row := share.SpreadSubset{Name: s.name, Most: s.most, Shares: map[string]int32{}, Bounds: f.bounds(s), Passed: want - given.placed}
 	for cluster, verdict := range f.verdicts[s.name] {
 		if verdict.Matches {
@@ -119,12 +124,38 @@ func (f *filling) buckets(name string) []split.Bucket {
 		return share.Limit{Out: !verdicts[c.Name].Matches, Why: verdicts[c.Name].Why}
 	})
 	for i := range out {
-		if b := &out[i]; f.unspread[b.Name] && verdicts[b.Name].Matches && b.Hi != split.Unbounded {
+		b := &out[i]
+		if f.unspread[b.Name] && verdicts[b.Name].Matches && b.Hi != split.Unbounded {
 			b.Hi += f.loose[b.Name]
+		}
+		if most, stuck := f.req.Most[b.Name][name]; stuck && !f.patient && most < b.Hi {
+			b.Hi, b.Why = most, "more found no node there"
 		}
 	}
 	return out
 }
+
+// again gives the last subset its replicas although some find no node: after it there is nothing they
+// could go on to, and a node may come. What another cluster could take has moved there.
+func (f *filling) again(name string, want int32) given {
+	f.patient = true
+	buckets := f.buckets(name)
+	own := slices.Clone(buckets)
+	for i := range own {
+		own[i].Hi = min(own[i].Hi, max(own[i].Current, f.shares[name][own[i].Name]))
+		own[i].Current = f.shares[name][own[i].Name]
+	}
+	result := split.Steady(split.Request{Key: f.key(name), Replicas: want, Buckets: own})
+	for i := range buckets {
+		b := &buckets[i]
+		b.Current = result.Of(b.Name)
+		f.loose[b.Name] -= b.Current - f.shares[name][b.Name]
+	}
+	return f.give(name, want, buckets)
+}
+
+// key decides ties among the clusters of a subset.
+func (f *filling) key(name string) string { return string(f.req.Target.GetUID()) + "/" + name }
 
 // given is what came of giving replicas to a subset.
 type given struct {
@@ -135,22 +166,24 @@ type given struct {
 // give divides replicas over the clusters: what they hold stays, then what they hold of no subset is
 // counted in, and only what is still missing comes from elsewhere.
 func (f *filling) give(name string, want int32, buckets []split.Bucket) given {
-	key := string(f.req.Target.GetUID()) + "/" + name
-	near := slices.Clone(buckets)
+	near, from := slices.Clone(buckets), make(map[string]int32, len(buckets))
 	for i := range near {
 		near[i].Hi = min(near[i].Hi, sum(near[i].Current, f.loose[near[i].Name]))
+		from[near[i].Name] = near[i].Current
 	}
-	first := split.Steady(split.Request{Key: key, Replicas: want, Buckets: near})
+	first := split.Steady(split.Request{Key: f.key(name), Replicas: want, Buckets: near})
 	for i := range buckets {
 		buckets[i].Current = first.Of(buckets[i].Name)
 	}
-	result := split.Steady(split.Request{Key: key, Replicas: want, Buckets: buckets})
+	result := split.Steady(split.Request{Key: f.key(name), Replicas: want, Buckets: buckets})
 	shares := make(map[string]int32, len(result.Shares))
 	for _, s := range result.Shares {
 		shares[s.Name] = s.Replicas
 	}
 	f.shares[name] = shares
-	f.settle(name, shares)
+	for _, c := range f.req.Clusters { // keep the books of what is loose
+		f.loose[c.Name] = max(sum(f.loose[c.Name], from[c.Name]-shares[c.Name]), 0)
+	}
 	return given{placed: want - result.Short, full: result.Full}
 }
 
@@ -167,31 +200,20 @@ func (f *filling) outside() []split.Bucket {
 	return out
 }
 
-// settle keeps the books of what is loose in the chosen clusters.
-func (f *filling) settle(name string, shares map[string]int32) {
-	if name == share.Whole {
-		return
-	}
-	for _, c := range f.req.Clusters {
-		held := f.req.Held.Of(c.Name, name)
-		f.loose[c.Name] = max(sum(f.loose[c.Name], held-shares[c.Name]), 0)
-	}
-}
-
 // bounds divides a subset's bound over the clusters that match it, by their weights and none below its
 // share. Clusters that may get no more keep to their share. It is nil without a bound.
 func (f *filling) bounds(s subset) map[string]int32 {
 	if s.most == nil {
 		return nil
 	}
-	req := split.Request{Key: string(f.req.Target.GetUID()) + "/" + s.name + "/max", Replicas: *s.most}
+	req := split.Request{Key: f.key(s.name) + "/max", Replicas: *s.most}
 	for _, c := range f.req.Clusters {
 		verdict := f.verdicts[s.name][c.Name]
 		if !verdict.Matches {
 			continue
 		}
 		b := split.Bucket{Name: c.Name, Weight: c.Weight, Lo: f.shares[s.name][c.Name], Hi: split.Unbounded}
-		if c.Frozen != "" || verdict.Why != "" {
+		if _, stuck := f.req.Most[c.Name][s.name]; stuck || c.Frozen != "" || verdict.Why != "" {
 			b.Hi = b.Lo
 		}
 		req.Buckets = append(req.Buckets, b)

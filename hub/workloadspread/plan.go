@@ -60,6 +60,9 @@ func (d Divider) Divide(req share.Request) (share.Plan, error) {
 	for i := range plan.Slices {
 		plan.Slices[i].Held = f.held(plan.Slices[i].Cluster)
 	}
+	if note := adaptiveNote(s.spec, plan); note != "" {
+		plan.Notes = append(plan.Notes, note)
+	}
 	return plan, nil
 }
 
@@ -135,13 +138,29 @@ func (f *filling) notes() (out []string) {
 	if beyond > 0 {
 		out = append(out, fmt.Sprintf("%d replicas are more than all subsets take: they are in none", beyond))
 	}
-	if isAdaptive(f.spread.spec) {
-		out = append(out, adaptiveNote)
-	}
 	return out
 }
 
-const adaptiveNote = "scheduleStrategy Adaptive: members move pods on between their own subsets; none are moved from cluster to cluster for it"
+// adaptiveNote says what is not moved on, though the strategy is Adaptive; "" when nothing is left to say.
+func adaptiveNote(spec *appsv1beta1.WorkloadSpreadSpec, plan share.Plan) string {
+	if !isAdaptive(spec) {
+		return ""
+	}
+	a := spec.ScheduleStrategy.Adaptive
+	if a == nil || a.RescheduleCriticalSeconds == nil || *a.RescheduleCriticalSeconds <= 0 {
+		return "scheduleStrategy Adaptive without rescheduleCriticalSeconds: pods that find no node wait for one and are not moved on"
+	}
+	unseen := map[string]placement.Verdict{}
+	for _, s := range plan.Slices {
+		if !plan.Spread.Copied[s.Cluster] {
+			unseen[s.Cluster] = placement.Verdict{Why: "it has no WorkloadSpread of its own"}
+		}
+	}
+	if len(unseen) == 0 {
+		return ""
+	}
+	return "scheduleStrategy Adaptive: whether pods find a node is not known of " + share.Whys(unseen)
+}
 
 func isAdaptive(spec *appsv1beta1.WorkloadSpreadSpec) bool {
 	return spec.ScheduleStrategy.Type == appsv1beta1.AdaptiveWorkloadSpreadScheduleStrategyType

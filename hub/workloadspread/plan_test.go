@@ -100,7 +100,7 @@ func TestDivide(t *testing.T) {
 			held: share.Holdings{"east": {"a": 1, "b": 1}},
 			want: []string{"east 2 {a:1,b:1} [{maxReplicas:1,name:a,requiredNodeSelector:In[z1]},{name:b,requiredNodeSelector:In[z3]}]",
 				"north 0 {a:0}", "west 1 {b:0,c:1} [{maxReplicas:0,name:b,requiredNodeSelector:In[z3]},{name:c,requiredNodeSelector:In[z5]}]"},
-			notes: adaptiveNote,
+			notes: "scheduleStrategy Adaptive: whether pods find a node is not known of north: it has no WorkloadSpread of its own",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,6 +161,9 @@ spec:
 	if plan.Slices[1].Others[0] != got {
 		t.Error("equal copies are made twice")
 	}
+	if got := strings.Join(plan.Notes, ";"); !strings.Contains(got, "Adaptive without rescheduleCriticalSeconds") {
+		t.Error(got)
+	}
 	if len(plan.Slices[2].Others) > 0 || !cmp.Equal(plan.Spread.Copied, map[string]bool{"east": true, "north": true}) {
 		t.Error("where all nodes match, nothing is left to say")
 	}
@@ -186,6 +189,48 @@ func TestTermsStay(t *testing.T) {
 		if got := strings.Join(again.Notes, "; "); got != note {
 			t.Errorf("zones %q: %s", zones, got)
 		}
+	}
+}
+
+// TestStuck: replicas that find no node go on to other clusters of their subset and then to later subsets;
+// of the last one they stay where there is nothing else.
+func TestStuck(t *testing.T) {
+	adaptive := "{scheduleStrategy: {type: Adaptive, adaptive: {rescheduleCriticalSeconds: 9}}, subsets: [{name: a, maxReplicas: 4, " + in("z1") + "}, {name: b, " + in("z3") + "}]}"
+	for name, tc := range map[string]struct {
+		clusters []share.Cluster
+		held     share.Holdings
+		most     share.Holdings
+		want     []string
+		notes    string
+	}{
+		"another cluster takes them": {[]share.Cluster{cluster("east", "z1,z2"), cluster("west", "z1,z3")},
+			share.Holdings{"east": {"a": 4}, "west": {"b": 2}}, share.Holdings{"east": {"a": 1}},
+			[]string{"east 1 {a:1} [{maxReplicas:1,name:a,requiredNodeSelector:In[z1]}]", "west 5 {a:3,b:2} [{maxReplicas:3,name:a,requiredNodeSelector:In[z1]},{name:b,requiredNodeSelector:In[z3]}]"}, ""},
+		"a later subset takes them": {[]share.Cluster{cluster("east", "z1,z3"), cluster("west", "z3,z4")},
+			share.Holdings{"east": {"a": 4}, "west": {"b": 2}}, share.Holdings{"east": {"a": 1}},
+			[]string{"east 4 {a:1,b:3} [{maxReplicas:1,name:a,requiredNodeSelector:In[z1]},{name:b,requiredNodeSelector:In[z3]}]", "west 2 {b:2} [{name:b,requiredNodeSelector:In[z3]}]"},
+			"subset a: 3 replicas went on to later subsets: east: has 1, more found no node there"},
+		"in the last, another cluster takes them": {[]share.Cluster{cluster("east", "z1,z3"), cluster("west", "z3,z4")},
+			share.Holdings{"east": {"a": 4, "b": 2}, "west": {"b": 0}}, share.Holdings{"east": {"b": 0}},
+			[]string{"east 4 {a:4,b:0} [{maxReplicas:4,name:a,requiredNodeSelector:In[z1]},{name:b,requiredNodeSelector:In[z3]}]", "west 2 {b:2} [{name:b,requiredNodeSelector:In[z3]}]"}, ""},
+		"in the last, they stay": {[]share.Cluster{cluster("east", "z1,z3"), cluster("west", "z3,z4")},
+			share.Holdings{"east": {"a": 4, "b": 1}, "west": {"b": 1}}, share.Holdings{"east": {"b": 0}, "west": {"b": 0}},
+			[]string{"east 5 {a:4,b:1} [{maxReplicas:4,name:a,requiredNodeSelector:In[z1]},{name:b,requiredNodeSelector:In[z3]}]", "west 1 {b:1} [{name:b,requiredNodeSelector:In[z3]}]"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := request(cloneSet(t, 6), tc.clusters...)
+			req.Held, req.Most = tc.held, tc.most
+			plan, err := Divider{inner{}, spreading(t, adaptive)}.Divide(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, unquoted(show(plan))); d != "" {
+				t.Error(d)
+			}
+			if got := strings.TrimPrefix(strings.Join(plan.Notes, "; "), "inner"); strings.TrimPrefix(got, "; ") != tc.notes {
+				t.Error(got)
+			}
+		})
 	}
 }
 

@@ -77,8 +77,14 @@ func TestFill(t *testing.T) {
 		replicas := rapid.Int32Range(0, 60).Draw(t, "replicas")
 		req := request(cloneSet(outer, replicas), drawClusters(t)...)
 		req.Held = drawHeld(t, req.Clusters)
+		if rapid.Bool().Draw(t, "stuck") {
+			req.Most = share.Holdings{"m0": {"s0": rapid.Int32Range(0, 4).Draw(t, "most"), "s1": 0}, "m1": {"s1": 2, "s2": 0}}
+		}
 		plan := divide(t, spread, req)
 		check(t, plan, replicas)
+		if n, bound := plan.Spread.Subsets[0].Shares["m0"], req.Most["m0"]; bound != nil && len(plan.Spread.Subsets) > 1 && n > bound["s0"] {
+			t.Fatalf("%d replicas go where %d found a node", n, bound["s0"])
+		}
 		mixed := req
 		mixed.Clusters = shuffled(req.Clusters, rapid.IntRange(0, 5).Draw(t, "from"))
 		other := divide(t, spread, mixed)
