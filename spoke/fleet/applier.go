@@ -115,6 +115,11 @@ func (a *applier) apply(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetS
 		return result{}, err
 	}
 	r := result{object: keyFor(targets[0].base)}
+	if slices.ContainsFunc(targets[1:], func(t *target) bool { return isWorkloadSpread(t.base.GroupVersionKind()) }) {
+		if err := a.mayTake(ctx, h, slice, targets[0]); err != nil {
+			return r, err
+		}
+	}
 	var errs []error
 	holds := false
 	for _, t := range targets[1:] {
@@ -200,6 +205,21 @@ func (a *applier) bring(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetS
 	}
 	holds := a.members.applier.Holds(t.base, live, fleetv1alpha1.TemplateFieldOwner)
 	return a.send(ctx, t.update(live, holds), live)
+}
+
+// mayTake tells why the object cannot be ours; nil when it is, can be, or is not there. A WorkloadSpread must not
+// come to a workload of somebody else.
+func (a *applier) mayTake(ctx context.Context, h *hub, slice *fleetv1alpha1.FleetSlice, t *target) error {
+	err := a.mayHave(ctx, t.base.GroupVersionKind())
+	if err != nil {
+		return fmt.Errorf("%s: %w", describe(t.base), err)
+	}
+	live, err := a.members.live(ctx, t.base)
+	if err != nil || live == nil {
+		return err
+	}
+	_, err = a.claim(ctx, h, slice, t, live)
+	return err
 }
 
 func (a *applier) send(ctx context.Context, requests []request, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {

@@ -173,52 +173,6 @@ var _ = Describe("The fleet agent", func() {
 		w.quiet()
 	})
 
-	It("lets the workload wait for its WorkloadSpread, and reports of both", func() {
-		text := `{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "web:v1"}]}}}}`
-		s := w.slice("spread", text, numbersBySubset{"": 3}, nil)
-		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(spreadText)))
-		w.create(s)
-		spread, set := &appsv1beta1.WorkloadSpread{}, &appsv1beta1.CloneSet{}
-		key := client.ObjectKey{Namespace: w.ns, Name: "web"}
-		observe := func() {
-			GinkgoHelper()
-			Eventually(func() error { return memberAdmin.Get(w.ctx, key, spread) }).Should(Succeed())
-			Expect(w.applied(s, "Retrying")).To(ContainSubstring("the workload waits for it"))
-			Expect(memberAdmin.Get(w.ctx, key, spread)).To(Succeed())
-			spread.Status = appsv1beta1.WorkloadSpreadStatus{ObservedGeneration: spread.Generation, SubsetStatuses: []appsv1beta1.WorkloadSpreadSubsetStatus{
-				{Name: "b", Replicas: 2, MissingReplicas: 1}, {Name: "a", MissingReplicas: -1},
-			}}
-			Expect(memberAdmin.Status().Update(w.ctx, spread)).To(Succeed())
-			w.applied(s, "Applied")
-			Expect(memberAdmin.Get(w.ctx, key, set)).To(Succeed())
-		}
-		Consistently(func() error { return memberAdmin.Get(w.ctx, key, set) }, time.Second).Should(MatchError(ContainSubstring("not found")))
-		observe()
-		Expect(*set.Spec.Replicas).To(BeEquivalentTo(3))
-		Eventually(func() any { return w.status(s).Spread }).Should(Equal([]fleetv1alpha1.SpreadCounters{
-			{Subset: "a", MissingReplicas: -1}, {Subset: "b", Replicas: 2, MissingReplicas: 1},
-		}))
-		w.quiet()
-
-		By("growing: not before the new bounds are in the books")
-		w.change(s, func() {
-			s.Spec.Split[0].Replicas = 9
-			s.Spec.Objects[1] = raw(GinkgoTB(), strings.ReplaceAll(w.text(spreadText), "maxReplicas: 3", "maxReplicas: 6"))
-		})
-		w.applied(s, "Retrying")
-		Expect(memberAdmin.Get(w.ctx, key, set)).To(Succeed())
-		Expect(*set.Spec.Replicas).To(BeEquivalentTo(3))
-		observe()
-		Expect(*set.Spec.Replicas).To(BeEquivalentTo(9))
-
-		By("losing the WorkloadSpread: the workload stays")
-		w.change(s, func() { s.Spec.Objects = s.Spec.Objects[:1] })
-		Eventually(func() error { return memberAdmin.Get(w.ctx, key, spread) }).Should(MatchError(ContainSubstring("not found")))
-		w.applied(s, "Applied")
-		Eventually(func() any { return w.status(s).Spread }).Should(BeEmpty())
-		w.quiet()
-	})
-
 	Describe("meets an object that is there", func() {
 		var there *appsv1beta1.UnitedDeployment
 		BeforeEach(func() {

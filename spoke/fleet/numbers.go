@@ -38,6 +38,21 @@ func partitionPath(kind schema.GroupVersionKind) []string {
 func withoutNumbers(obj *unstructured.Unstructured) {
 	dropReplicas(obj, nil)
 	dropPartitions(obj)
+	dropBounds(obj)
+}
+
+// dropBounds takes the bounds of a WorkloadSpread's subsets out.
+func dropBounds(obj *unstructured.Unstructured) {
+	if !isWorkloadSpread(obj.GroupVersionKind()) {
+		return
+	}
+	list, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "subsets")
+	items, _ := list.([]any)
+	for _, item := range items {
+		if subset, ok := item.(map[string]any); ok {
+			delete(subset, "maxReplicas")
+		}
+	}
 }
 
 // dropReplicas takes spec.replicas out, and the replicas of the subsets named; nil names all.

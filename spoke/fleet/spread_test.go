@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +81,17 @@ func TestTakenUp(t *testing.T) {
 	}
 	if takenUp(nil) != nil {
 		t.Error("what is not there is waited for")
+	}
+}
+
+// TestBoundsAreNumbers: they are the member's part, so an object that is there may have others.
+func TestBoundsAreNumbers(t *testing.T) {
+	live, other := parse(t, spreadText), parse(t, strings.ReplaceAll(spreadText, "maxReplicas: 3, ", ""))
+	if got := differences(live, other); len(got) > 0 {
+		t.Error(got)
+	}
+	other = parse(t, strings.ReplaceAll(spreadText, "key: k", "key: l"))
+	if d := cmp.Diff([]string{"spec.subsets[0].tolerations[0].key"}, differences(live, other)); d != "" {
+		t.Error(d)
 	}
 }
