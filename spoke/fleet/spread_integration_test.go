@@ -19,8 +19,8 @@ import (
 	fleetv1alpha1 "github.com/flotilla-sh/flotilla/apis/fleet/v1alpha1"
 )
 
-// cloneSetText is a CloneSet as the hub renders it.
-const cloneSetText = `{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "web:v1"}]}}}}`
+// spreadSetText is the CloneSet of the WorkloadSpread as the hub renders it.
+const spreadSetText = `{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "web:v1"}]}}}}`
 
 var _ = Describe("The fleet agent, given a WorkloadSpread beside a workload", func() {
 	var w *world
@@ -31,7 +31,7 @@ var _ = Describe("The fleet agent, given a WorkloadSpread beside a workload", fu
 	AfterEach(func() { w.stop() })
 
 	It("lets the workload wait for its WorkloadSpread, and reports of both", func() {
-		s := w.slice("spread", cloneSetText, numbersBySubset{"": 3}, nil)
+		s := w.slice("spread", spreadSetText, numbersBySubset{"": 3}, nil)
 		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(spreadText)))
 		w.create(s)
 		spread, set := &appsv1beta1.WorkloadSpread{}, &appsv1beta1.CloneSet{}
@@ -77,9 +77,9 @@ var _ = Describe("The fleet agent, given a WorkloadSpread beside a workload", fu
 
 	It("brings no WorkloadSpread to a workload of somebody else", func() {
 		Expect(memberAdmin.Create(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}})).To(Succeed())
-		there := parse(GinkgoTB(), w.text(strings.ReplaceAll(cloneSetText, "web:v1", "web:theirs")))
+		there := parse(GinkgoTB(), w.text(strings.ReplaceAll(spreadSetText, "web:v1", "web:theirs")))
 		Expect(memberAdmin.Create(w.ctx, there)).To(Succeed())
-		s := w.slice("spread", cloneSetText, numbersBySubset{"": 3}, nil)
+		s := w.slice("spread", spreadSetText, numbersBySubset{"": 3}, nil)
 		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(spreadText)))
 		w.create(s)
 		Expect(w.applied(s, "Conflict")).To(ContainSubstring("image"))
