@@ -65,8 +65,8 @@ func TestSums(t *testing.T) {
 	if got := s.Total().Replicas; got != 8 {
 		t.Error(got)
 	}
-	h := Holdings{"m1": {"a": 2}, "m2": {"a": 3}}
-	if h.Total("a") != 5 || h.Of("m2", "a") != 3 || h.Of("m3", "a") != 0 {
+	h := Holdings{"m1": {"a": 2, "b": 4}, "m2": {"a": 3}}
+	if h.Of("m1", Whole) != 6 || h.Total(Whole) != 9 || h.Total("a") != 5 || h.Of("m2", "a") != 3 || h.Of("m3", "a") != 0 {
 		t.Error(h)
 	}
 }

@@ -26,7 +26,9 @@ type filling struct {
 	unspread map[string]bool
 	// patient: replicas that find no node stay where they are.
 	patient bool
-	short   int32
+	// short is how many replicas have no place; full are the clusters that take no more of those of no subset.
+	short int32
+	full  []split.Full
 }
 
 // fill fills the subsets in their order.
@@ -38,7 +40,8 @@ func fill(req share.Request, s spread, total int32) *filling {
 	for _, one := range s.subsets {
 		rest -= f.one(one, rest)
 	}
-	f.short = rest + beyond - f.give(share.Whole, beyond, f.outside()).placed
+	outside := f.give(share.Whole, beyond, f.outside())
+	f.short, f.full = rest+beyond-outside.placed, outside.full
 	f.fence()
 	return f
 }
@@ -235,11 +238,16 @@ func (f *filling) why(name string, full []split.Full) string {
 	if len(matching) == 0 {
 		return "no selected cluster matches: " + share.Whys(verdicts)
 	}
-	reasons := map[string]placement.Verdict{}
-	for _, b := range matching {
-		reasons[b.Name] = placement.Verdict{Why: fmt.Sprintf("has %d, %s", b.Replicas, b.Why)}
+	return reasons(matching)
+}
+
+// reasons says why clusters take no more.
+func reasons(full []split.Full) string {
+	whys := map[string]placement.Verdict{}
+	for _, b := range full {
+		whys[b.Name] = placement.Verdict{Why: fmt.Sprintf("has %d, %s", b.Replicas, b.Why)}
 	}
-	return share.Whys(reasons)
+	return share.Whys(whys)
 }
 
 // totals are the replicas of each chosen cluster.

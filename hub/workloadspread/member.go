@@ -55,7 +55,7 @@ func (m *member) preferred(s subset) (out []any) {
 	raw, _ := s.raw["preferredNodeSelector"].([]any)
 	for i, term := range s.preferred {
 		verdict := term.Match(m.cluster)
-		if (!verdict.Matches && !verdict.Unknown) || len(verdict.Member.MatchExpressions) == 0 || i >= len(raw) {
+		if len(verdict.Member.MatchExpressions) == 0 || i >= len(raw) {
 			continue
 		}
 		one, _ := raw[i].(map[string]any)

@@ -6,6 +6,7 @@ package workloadspread
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -171,15 +172,14 @@ func (f *filling) whyShort() string {
 	if len(f.req.Clusters) == 0 {
 		return "no cluster is selected"
 	}
-	why := ""
+	var parts []string
 	for _, one := range f.subsets {
-		if one.Passed == 0 {
-			continue
+		if one.Passed > 0 {
+			parts = append(parts, "subset "+one.Name+": "+one.Why)
 		}
-		if why != "" {
-			why += "; "
-		}
-		why += "subset " + one.Name + ": " + one.Why
 	}
-	return why
+	if len(f.full) > 0 {
+		parts = append(parts, "in no subset: "+reasons(f.full))
+	}
+	return strings.Join(parts, "; ")
 }

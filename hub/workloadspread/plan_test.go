@@ -74,6 +74,15 @@ func TestDivide(t *testing.T) {
 			spec: "{subsets: [{name: a, maxReplicas: 2, " + in("z1") + "}]}", replicas: 6, clusters: []share.Cluster{east()},
 			want: []string{`east 6 {:4,a:2} [{maxReplicas:2,name:a,requiredNodeSelector:In[z1]}]`}, notes: "4 replicas are more than all subsets take: they are in none",
 		},
+		"more of them, by weight": {
+			spec: "{subsets: [{name: a, maxReplicas: 1, " + at("east") + "}]}", replicas: 5, clusters: []share.Cluster{east(), west()}, held: share.Holdings{"east": {"": 2, "a": 1}},
+			want: []string{"east 3 {:2,a:1}", "west 2 {:2}"}, notes: "4 replicas are more than all subsets take: they are in none",
+		},
+		"out of reach, none changes its subset": {
+			spec: "{subsets: [{name: a, maxReplicas: 3, " + in("z1") + "}]}", replicas: 5, clusters: []share.Cluster{frozen(east())}, held: share.Holdings{"east": {"": 1, "a": 1}},
+			want: []string{"east 2 {:1,a:1} [{maxReplicas:1,name:a,requiredNodeSelector:In[z1]}]"}, notes: "1 replicas are more than all subsets take: they are in none",
+			short: "3 replicas have no place: subset a: east: has 1, out of reach; in no subset: east: has 1, out of reach",
+		},
 		"no place at all": {
 			spec: "{subsets: [{name: a, " + in("z9") + "}]}", replicas: 6, clusters: []share.Cluster{east()}, want: nil,
 			short: "6 replicas have no place: subset a: no selected cluster matches: east: topology.kubernetes.io/zone is z1,z2,z3, wanted In (z9)",
@@ -231,6 +240,19 @@ func TestStuck(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// TestStuckAtRest: what has to stay in its subset stays in its cluster, even where others hold some of none.
+func TestStuckAtRest(t *testing.T) {
+	heavy := cluster("west", "z1")
+	heavy.Weight = 4
+	req := request(cloneSet(t, 7), cluster("east", "z1"), heavy)
+	req.Held = share.Holdings{"east": {"": 2, "a": 2}, "west": {"": 1, "a": 2}}
+	req.Most = share.Holdings{"east": {"a": 0}, "west": {"a": 2}}
+	plan, err := Divider{inner{}, spreading(t, "{subsets: [{name: a, maxReplicas: 4}]}")}.Divide(req)
+	if err != nil || len(plan.Moves) > 0 {
+		t.Error(err, plan.Moves)
 	}
 }
 
