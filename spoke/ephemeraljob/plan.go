@@ -194,7 +194,8 @@ func count(s *v1alpha1.EphemeralJobStatus, in state) {
 	}
 }
 
-// fill chooses the pods to put the containers into: as many as parallelism has left.
+// fill chooses the pods to put the containers into: as many as parallelism has left. Those without a node come last: one
+// that no node has room for takes up its part of parallelism for ever.
 func fill(job *v1alpha1.EphemeralJob, targets []*corev1.Pod, states []state) []*corev1.Pod {
 	var out []*corev1.Pod
 	room := int(*job.Spec.Parallelism)
@@ -203,9 +204,11 @@ func fill(job *v1alpha1.EphemeralJob, targets []*corev1.Pod, states []state) []*
 			room--
 		}
 	}
-	for i, in := range states {
-		if in == absent && len(out) < room {
-			out = append(out, targets[i])
+	for _, placed := range []bool{true, false} {
+		for i, in := range states {
+			if in == absent && len(out) < room && (targets[i].Spec.NodeName != "") == placed {
+				out = append(out, targets[i])
+			}
 		}
 	}
 	return out

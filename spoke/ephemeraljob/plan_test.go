@@ -141,12 +141,19 @@ func TestFill(t *testing.T) {
 	foreign[0].Spec.EphemeralContainers[0].Env[0].Value = "another job"
 	gone := podsIn(absent, absent)
 	gone[0].DeletionTimestamp = &metav1.Time{Time: start}
+	homeless := podsIn(absent, absent, absent)
+	homeless[1].Spec.NodeName, homeless[2].Spec.NodeName = "n", "n"
+	placed := podsIn(absent, succeeded)
+	placed[1].Spec.NodeName = "n"
 	for name, tc := range map[string]struct {
 		job   *v1alpha1.EphemeralJob
 		pods  []*corev1.Pod
 		want  []string
 		match int32
 	}{
+		"pods without a node wait":    {jobOf(), homeless, []string{"p1"}, 3},
+		"they come last":              {jobOf(parallelism(3)), homeless, []string{"p1", "p2", "p0"}, 3},
+		"they come":                   {jobOf(), placed, []string{"p0"}, 2},
 		"one at a time":               {jobOf(), podsIn(absent, absent), []string{"p0"}, 2},
 		"two at a time":               {jobOf(parallelism(2)), podsIn(absent, absent, absent), []string{"p0", "p1"}, 3},
 		"one under way":               {jobOf(parallelism(2)), podsIn(running, absent, absent), []string{"p1"}, 3},
