@@ -45,7 +45,7 @@ func controllers(b *budgets, opts *Options) []entry {
 		{"launchpriority", launchpriority.Add},
 		{"ephemeraljob", ephemeraljob.Add},
 		{"containerrecreaterequest", containerrecreaterequest.Add},
-		{"podprobemarker", when(features.PodProbeMarkerGate, podprobemarker.Add)}, // goes off with KruiseDaemon
+		{"podprobemarker", either(features.PodProbeMarkerGate, podprobemarker.Add, podprobemarker.AddOff)}, // goes off with KruiseDaemon
 		{"nodepodprobe", when(features.PodProbeMarkerGate, nodepodprobe.Add)},
 		{"podmarks", when(features.PodProbeMarkerGate, addPodMarks)},
 		{"resourcedistribution", when(features.ResourceDistributionGate, addResourceDistribution)},
@@ -62,6 +62,16 @@ func when(gate featuregate.Feature, add func(manager.Manager) error) func(manage
 			return nil
 		}
 		return add(mgr)
+	}
+}
+
+// either adds one controller where a gate is on, and another where it is off.
+func either(gate featuregate.Feature, on, off func(manager.Manager) error) func(manager.Manager) error {
+	return func(mgr manager.Manager) error {
+		if features.Enabled(gate) {
+			return on(mgr)
+		}
+		return off(mgr)
 	}
 }
 
