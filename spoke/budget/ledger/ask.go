@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	policyv1beta1 "github.com/flotilla-sh/flotilla/apis/policy/v1beta1"
+	"github.com/flotilla-sh/flotilla/spoke/books"
 	"github.com/flotilla-sh/flotilla/spoke/budget"
 )
 
@@ -53,17 +54,10 @@ func (l *Ledger) Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("PodUnavailableBudget %s: %w", name, err)
 	}
-	page := l.page(seen.UID)
-	if v := budget.Check(r, page.freshest(seen)); v.Answer == budget.Allow {
+	if v := budget.Check(r, l.kept().Freshest(seen)); v.Answer == budget.Allow {
 		return Answer{Allowed: true, Reason: v.Reason, Budget: seen}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, Patience)
-	defer cancel()
-	if err := page.take(ctx); err != nil {
-		return Answer{Reason: err.Error(), Budget: seen}, nil
-	}
-	defer page.give()
-	return l.reserve(ctx, page, seen, &reservation{r, q.DryRun, budget.Verdict{}}), nil
+	return l.reserve(ctx, seen, &reservation{r, q.DryRun, budget.Verdict{}}), nil
 }
 
 // gone is the answer where the budget that the pod is stamped with does not exist.
@@ -78,24 +72,22 @@ type reservation struct {
 }
 
 // decide books the pod if the budget lets it. A refusal has to be by what the API server has.
-func (r *reservation) decide(b *budget.Budget) (*policyv1beta1.PodUnavailableBudgetStatus, bool) {
+func (r *reservation) decide(b *budget.Budget) (changed, surer bool) {
 	r.verdict = budget.Check(r.Request, b)
 	if r.verdict.Answer != budget.Reserve || r.dryRun {
-		return nil, r.verdict.Answer == budget.Deny
+		return false, r.verdict.Answer == budget.Deny
 	}
-	next := b.Status.DeepCopy()
-	budget.Book(next, r.Request)
-	return next, false
+	budget.Book(&b.Status, r.Request)
+	return true, false
 }
 
-func (l *Ledger) reserve(ctx context.Context, page *page, seen *budget.Budget, r *reservation) Answer {
-	change := change{l, page, seen, r.decide}
-	done, err := change.write(ctx)
+func (l *Ledger) reserve(ctx context.Context, seen *budget.Budget, r *reservation) Answer {
+	done, err := l.kept().Write(ctx, seen, r.decide)
 	switch {
 	case apierrors.IsNotFound(err):
 		return gone
-	case errors.Is(err, context.DeadlineExceeded):
-		return Answer{Reason: errBusy.Error(), Budget: seen}
+	case errors.Is(err, books.ErrBusy), errors.Is(err, context.DeadlineExceeded):
+		return Answer{Reason: books.ErrBusy.Error(), Budget: seen}
 	case err != nil:
 		return Answer{Reason: err.Error(), Budget: seen}
 	case r.verdict.Answer == budget.Deny:

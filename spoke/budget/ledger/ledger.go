@@ -5,15 +5,14 @@ package ledger
 
 import (
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// Patience is how long an answer may take. It is less than the time-out of the webhooks that ask.
-const Patience = 4 * time.Second
+	"github.com/flotilla-sh/flotilla/spoke/books"
+	"github.com/flotilla-sh/flotilla/spoke/budget"
+)
 
 // Ledger keeps the books. One serves a process.
 type Ledger struct {
@@ -27,27 +26,19 @@ type Ledger struct {
 	// ResizeApart is gate InPlacePodVerticalScaling.
 	ResizeApart bool
 
-	mu    sync.Mutex
-	pages map[types.UID]*page
+	once  sync.Once
+	books *books.Books[*budget.Budget]
 }
 
 // Forget drops what is remembered of a budget that is gone.
-func (l *Ledger) Forget(uid types.UID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.pages, uid)
-}
+func (l *Ledger) Forget(uid types.UID) { l.kept().Forget(uid) }
 
-func (l *Ledger) page(uid types.UID) *page {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.pages == nil {
-		l.pages = map[types.UID]*page{}
-	}
-	p := l.pages[uid]
-	if p == nil {
-		p = &page{turn: make(chan struct{}, 1)}
-		l.pages[uid] = p
-	}
-	return p
+func (l *Ledger) kept() *books.Books[*budget.Budget] {
+	l.once.Do(func() {
+		l.books = &books.Books[*budget.Budget]{
+			Live: l.Live, Writer: l.Writer, FieldOwner: l.FieldOwner, Clock: l.Clock,
+			New: func() *budget.Budget { return &budget.Budget{} }, Patch: patchOf,
+		}
+	})
+	return l.books
 }

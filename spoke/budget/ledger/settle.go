@@ -23,21 +23,16 @@ func (e *LimitError) Error() string { return e.Err.Error() }
 // returns what was counted. Errors are a LimitError, or the API server's: a
 // conflict when others write the same books all the time, NotFound when the budget is gone.
 func (l *Ledger) Settle(ctx context.Context, seen *budget.Budget, pods []*corev1.Pod, expected int32) (budget.Count, error) {
-	page := l.page(seen.UID)
-	if err := page.take(ctx); err != nil {
-		return budget.Count{}, err
-	}
-	defer page.give()
 	var count budget.Count
 	var unreadable error
-	change := change{l, page, seen, func(b *budget.Budget) (*policyv1beta1.PodUnavailableBudgetStatus, bool) {
+	_, err := l.kept().Write(ctx, seen, func(b *budget.Budget) (changed, surer bool) {
 		count, unreadable = budget.Tally(&budget.Scene{Now: l.Clock.Now(), Budget: b, Pods: pods, Expected: expected})
 		if unreadable != nil || equality.Semantic.DeepEqual(&count.Status, &b.Status) {
-			return nil, false
+			return false, false
 		}
-		return &count.Status, false
-	}}
-	_, err := change.write(ctx)
+		b.Status = count.Status
+		return true, false
+	})
 	if unreadable != nil {
 		return budget.Count{}, &LimitError{unreadable}
 	}
@@ -46,5 +41,5 @@ func (l *Ledger) Settle(ctx context.Context, seen *budget.Budget, pods []*corev1
 
 // Books are the newest books of a budget that this process knows of. They must not be changed.
 func (l *Ledger) Books(seen *budget.Budget) *policyv1beta1.PodUnavailableBudgetStatus {
-	return &l.page(seen.UID).freshest(seen).Status
+	return &l.kept().Freshest(seen).Status
 }
