@@ -3,8 +3,8 @@
 
 // Package spread decides about WorkloadSpreads: which subset a new pod goes to (Admit, AdmitOrdinal), what its books say
 // after a pod is let in, let go (Release) or seen (Settle), which pods a workload should delete first (Costs), and which
-// pods should be made anew elsewhere (Settle, with Critical). It is pure: time comes in, and what is decided carries
-// its reason.
+// pods should be made anew elsewhere (Settle, with Critical). It is pure: time and nodes come in, and what is decided
+// carries its reason.
 //
 // The books are the entries of status.versionedSubsetStatuses. For each version of the pods and each subset
 //
