@@ -40,11 +40,17 @@ func Decide(node *corev1.Node, obj *appsv1beta1.NodeImage, delay time.Duration, 
 	switch {
 	case obj.DeletionTimestamp != nil:
 		return None, 0
-	case node == nil && !fake:
+	case !fake && (node == nil || outlived(obj, node)):
 		return Delete, 0
 	default:
 		return Keep, 0
 	}
+}
+
+// outlived tells that the object is of an earlier node of the same name, whose end nobody saw: one is made only after its
+// node. What the agent of that machine pulled is not on this one.
+func outlived(obj *appsv1beta1.NodeImage, node *corev1.Node) bool {
+	return obj.CreationTimestamp.Time.Before(node.CreationTimestamp.Time)
 }
 
 func decideNew(node *corev1.Node, delay time.Duration, now time.Time) (Step, time.Duration) {

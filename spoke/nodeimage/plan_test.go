@@ -34,25 +34,37 @@ func TestDecide(t *testing.T) {
 	there, fake, leaving := &appsv1beta1.NodeImage{}, &appsv1beta1.NodeImage{}, &appsv1beta1.NodeImage{}
 	fake.Labels = map[string]string{"apps.kruise.io/fake-nodeimage": ""}
 	leaving.DeletionTimestamp = ago(0)
+	// A machine of the same name came while nobody watched. Its node is younger than the object.
+	renewed := nodeReady("True", 5*time.Minute)
+	renewed.CreationTimestamp = *ago(10 * time.Minute)
+	aged := func(age time.Duration) *appsv1beta1.NodeImage {
+		return &appsv1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: *ago(age)}}
+	}
+	agedFake := aged(time.Hour)
+	agedFake.Labels = fake.Labels
 	for name, tc := range map[string]struct {
 		node *corev1.Node
 		obj  *appsv1beta1.NodeImage
 		step Step
 		wait time.Duration
 	}{
-		"nothing":                             {nil, nil, None, 0},
-		"just ready":                          {nodeReady("True", 10*time.Second), nil, Wait, 20 * time.Second},
-		"ready for long":                      {nodeReady("True", 30*time.Second), nil, Create, 0},
-		"not ready":                           {nodeReady("False", time.Hour), nil, None, 0},
-		"says nothing of readiness":           {&corev1.Node{}, nil, None, 0},
-		"virtual":                             {virtual, nil, None, 0},
-		"node goes before it had one":         {going, nil, None, 0},
-		"node goes":                           {going, there, Delete, 0},
-		"node gone":                           {nil, there, Delete, 0},
-		"node gone, fake":                     {nil, fake, Keep, 0},
-		"there":                               {nodeReady("True", time.Hour), there, Keep, 0},
-		"node no longer ready":                {nodeReady("Unknown", time.Hour), there, Keep, 0},
-		"on its way out, its node comes back": {nodeReady("True", time.Hour), leaving, None, 0},
+		"nothing":                     {nil, nil, None, 0},
+		"just ready":                  {nodeReady("True", 10*time.Second), nil, Wait, 20 * time.Second},
+		"ready for long":              {nodeReady("True", 30*time.Second), nil, Create, 0},
+		"not ready":                   {nodeReady("False", time.Hour), nil, None, 0},
+		"says nothing of readiness":   {&corev1.Node{}, nil, None, 0},
+		"virtual":                     {virtual, nil, None, 0},
+		"node goes before it had one": {going, nil, None, 0},
+		"node goes":                   {going, there, Delete, 0},
+		"node gone":                   {nil, there, Delete, 0},
+		"node gone, fake":             {nil, fake, Keep, 0},
+		"there":                       {nodeReady("True", time.Hour), there, Keep, 0},
+		"node no longer ready":        {nodeReady("Unknown", time.Hour), there, Keep, 0},
+		"of a node of the same name that is gone": {renewed, aged(11 * time.Minute), Delete, 0},
+		"fake, its node came later":               {renewed, agedFake, Keep, 0},
+		"made in the second of its node":          {renewed, aged(10 * time.Minute), Keep, 0},
+		"made after its node":                     {renewed, aged(9 * time.Minute), Keep, 0},
+		"on its way out, its node comes back":     {nodeReady("True", time.Hour), leaving, None, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if step, wait := Decide(tc.node, tc.obj, 30*time.Second, noon); step != tc.step || wait != tc.wait {
