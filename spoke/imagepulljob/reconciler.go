@@ -128,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	plan := MakePlan(snapshot)
 	plan.Wait = steps.Sooner(plan.Wait, keys.wait)
 	r.tellKeys(job, keys)
-	err = r.carry(ctx, snapshot, plan)
+	err = r.carry(ctx, snapshot, plan, keys.err)
 	result, statusErr := r.writeStatus(ctx, job, plan)
 	if err := errors.Join(err, statusErr); err != nil {
 		return quiet(err)
@@ -136,11 +136,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, job *v1beta1.ImagePullJob) (
 	return result, nil
 }
 
+// gather reads what a plan is made from. Secrets that cannot be copied do not keep a job from its end: it counts the nodes
+// that were asked before, and its deadline holds.
 func (r *Reconciler) gather(ctx context.Context, job *v1beta1.ImagePullJob, image imageref.Reference, now time.Time) (Snapshot, pullWith, error) {
 	keys, err := r.copier.sync(ctx, job, now)
-	if err != nil {
+	if keys.err = err; err != nil {
 		r.events.Publish(events.Warning(job, "FailedCopyPullSecret", "CopyPullSecret", conditions.Cut(err.Error(), 1000)))
-		return Snapshot{}, keys, err
 	}
 	nodes, err := r.nodes(ctx, job)
 	return Snapshot{Job: job, Image: image, Nodes: nodes, Secrets: keys.refs, Now: now}, keys, err
@@ -163,16 +164,20 @@ func (r *Reconciler) tellKeys(job *v1beta1.ImagePullJob, keys pullWith) {
 }
 
 // carry asks nodes, and brings the bounds of those that pull up to date. Some are written at a time: a job whose nodes
-// are asked one after the other has too few of them pull.
-func (r *Reconciler) carry(ctx context.Context, s Snapshot, plan Plan) error {
+// are asked one after the other has too few of them pull. Of a job that is not ready for it no node is written; when it is
+// over, that is no failure any more.
+func (r *Reconciler) carry(ctx context.Context, s Snapshot, plan Plan, unready error) error {
+	switch {
+	case plan.Status.CompletionTime != nil:
+		return nil
+	case unready != nil:
+		return unready
+	}
 	errs := each(plan.Ask, func(node *v1beta1.NodeImage) error {
 		return r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
 			return Ask(node, s, Terms{Others: others, DefaultTTL: r.DefaultTTL, Spread: rand.Float64()}) //nolint:gosec // spreads load
 		})
 	})
-	if plan.Status.CompletionTime != nil {
-		return errors.Join(errs...)
-	}
 	errs = append(errs, each(plan.Pulling, func(node *v1beta1.NodeImage) error {
 		return r.change(ctx, node, s, func(node *v1beta1.NodeImage, others []*v1beta1.ImagePullJob) bool {
 			return Adjust(node, s, others)

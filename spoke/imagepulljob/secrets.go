@@ -67,6 +67,8 @@ type pullWith struct {
 	missing, unfit []string
 	// wait is when to look at the sources again; 0: not.
 	wait time.Duration
+	// err is why not all Secrets could be copied: no node is asked without them.
+	err error
 }
 
 // sync makes the copies that a job needs. Secrets of the agents' own namespace are used as they are.
