@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
@@ -40,8 +42,8 @@ func add(q queue, keys sets.Set[types.NamespacedName]) {
 // jobsOfNode wakes the jobs that a change of a NodeImage concerns (IP-09): those that ask for the images in which
 // something changed; those that pick the node now or did before, when it came, went or was labelled anew.
 func (r *Reconciler) jobsOfNode() handler.EventHandler {
-	all := func(ctx context.Context, q queue, labels ...*v1beta1.NodeImage) {
-		add(q, r.jobsPicking(ctx, labels...))
+	all := func(ctx context.Context, q queue, states ...*v1beta1.NodeImage) {
+		add(q, r.jobsPicking(ctx, states...))
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
@@ -152,12 +154,12 @@ func (r *Reconciler) activeJobs(ctx context.Context, in ...client.ListOption) []
 	return out
 }
 
-// jobsOfPod wakes the jobs of the namespace that pick nodes by pods.
+// jobsOfPod wakes the jobs of the namespace that pick nodes by a pod, as it is or was before.
 func (r *Reconciler) jobsOfPod() handler.EventHandler {
-	wake := func(ctx context.Context, q queue, obj client.Object) {
+	wake := func(ctx context.Context, q queue, states ...client.Object) {
 		out := sets.New[types.NamespacedName]()
-		for _, job := range r.activeJobs(ctx, client.InNamespace(obj.GetNamespace())) {
-			if job.Spec.PodSelector != nil {
+		for _, job := range r.activeJobs(ctx, client.InNamespace(states[0].GetNamespace())) {
+			if job.Spec.PodSelector != nil && picksOneOf(job, states) {
 				out.Insert(client.ObjectKeyFromObject(job))
 			}
 		}
@@ -165,9 +167,15 @@ func (r *Reconciler) jobsOfPod() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, q, e.Object) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, q, e.ObjectNew) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, q, e.ObjectOld, e.ObjectNew) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, q, e.Object) },
 	}
+}
+
+// picksOneOf tells whether a job picks one of these states of a pod. One whose selector is wrong is woken: it says so.
+func picksOneOf(job *v1beta1.ImagePullJob, states []client.Object) bool {
+	selector, err := metav1.LabelSelectorAsSelector(&job.Spec.PodSelector.LabelSelector)
+	return err != nil || slices.ContainsFunc(states, func(pod client.Object) bool { return selector.Matches(labels.Set(pod.GetLabels())) })
 }
 
 // podMoved lets pass what decides on which nodes a job's pods are.

@@ -7,9 +7,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,6 +116,45 @@ func TestAnEventWakesTheJobsItConcerns(t *testing.T) {
 		clear(q.jobs)
 		if tc.do(); len(q.jobs) != tc.want || lists != 1 {
 			t.Errorf("%s: %d jobs woken, %d lists", name, len(q.jobs), lists)
+		}
+	}
+}
+
+// A pod wakes the jobs that pick it, or did before, and no others of its namespace.
+func TestAPodWakesTheJobsThatPickIt(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	build := fake.NewClientBuilder().WithScheme(scheme)
+	for name, labels := range map[string]map[string]string{"web": {"app": "web"}, "db": {"app": "db"}, "all": nil} {
+		build.WithObjects(job(name, func(j *v1beta1.ImagePullJob) {
+			j.Spec.PodSelector = &v1beta1.ImagePullJobPodSelector{LabelSelector: metav1.LabelSelector{MatchLabels: labels}}
+		}))
+	}
+	build.WithObjects(job("by node", nil))
+	h := newReconciler(build.Build(), nil, Options{}).jobsOfPod()
+	pod := func(app string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", Labels: map[string]string{"app": app}}}
+	}
+	for name, tc := range map[string]struct {
+		do   func(queue)
+		want []string
+	}{
+		"comes":   {func(q queue) { h.Create(t.Context(), event.CreateEvent{Object: pod("web")}, q) }, []string{"all", "web"}},
+		"goes":    {func(q queue) { h.Delete(t.Context(), event.DeleteEvent{Object: pod("other")}, q) }, []string{"all"}},
+		"changes": {func(q queue) { h.Update(t.Context(), event.UpdateEvent{ObjectOld: pod("db"), ObjectNew: pod("db")}, q) }, []string{"all", "db"}},
+		"leaves one for another": {func(q queue) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: pod("db"), ObjectNew: pod("web")}, q)
+		}, []string{"all", "db", "web"}},
+		"leaves one for none": {func(q queue) {
+			h.Update(t.Context(), event.UpdateEvent{ObjectOld: pod("db"), ObjectNew: pod("other")}, q)
+		}, []string{"all", "db"}},
+	} {
+		q := &woken{jobs: map[string]int{}}
+		tc.do(q)
+		if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(q.jobs))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
