@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
@@ -124,6 +125,9 @@ func (p *pullWith) add(name string, found finding, ref v1beta1.ReferenceObject) 
 
 // follow brings the copy of one Secret up to date, if it is time or if somebody else changed it.
 func (c *copier) follow(ctx context.Context, job *v1beta1.ImagePullJob, name string, there []*corev1.Secret, now time.Time) (finding, error) {
+	if len(validation.IsDNS1123Subdomain(name)) > 0 { // no Secret is called so, and a client refuses to ask for it
+		return finding{missing: true, until: now.Add(recheck)}, nil
+	}
 	key := sourceKey{job.UID, name}
 	c.mu.Lock()
 	found := c.read[key]

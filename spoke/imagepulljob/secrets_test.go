@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -228,5 +229,24 @@ func TestSecretsThatNodesPullWithoutAreTold(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A pod may name a pull secret that cannot be: workloads take such names over. A client refuses to ask for it, which is
+// no reason to try for ever.
+func TestNamesThatNoSecretHas(t *testing.T) {
+	k := newKeyring(t)
+	k.live = interceptor.NewClient(k.client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if err := rest.NewRequestWithClient(nil, "", rest.ClientContentConfig{}, nil).Name(key.Name).Error(); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+	})
+	names := []string{"", "a/b", "..", "a%b"}
+	with := k.pass(t, keyedJob("a", names...), 0)
+	if diff := cmp.Diff(names, with.missing); diff != "" || len(with.refs) > 0 {
+		t.Error(diff, with)
 	}
 }
