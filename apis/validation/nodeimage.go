@@ -10,9 +10,6 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 )
 
-// mostNodeImages is how many images a NodeImage may have.
-const mostNodeImages = 256
-
 // ValidateNodeImage says what is wrong with a NodeImage that comes with its defaults. A nil old means that the
 // object is new.
 func ValidateNodeImage(old, obj *v1beta1.NodeImage) field.ErrorList {
@@ -31,8 +28,8 @@ func ValidateOldNodeImage(old, obj *v1alpha1.NodeImage) field.ErrorList {
 func nodeImage(obj *v1beta1.NodeImage) *problems {
 	p := &problems{}
 	path := field.NewPath("spec", "images")
-	if len(obj.Spec.Images) > mostNodeImages {
-		p.list = append(p.list, field.TooMany(path, len(obj.Spec.Images), mostNodeImages))
+	if len(obj.Spec.Images) > v1beta1.MostImagesOfNode {
+		p.list = append(p.list, field.TooMany(path, len(obj.Spec.Images), v1beta1.MostImagesOfNode))
 		return p
 	}
 	for _, name := range sortedKeys(obj.Spec.Images) {

@@ -13,7 +13,11 @@ import (
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
 	"github.com/flotilla-sh/flotilla/apis/imageref"
 	"github.com/flotilla-sh/flotilla/internal/seconds"
+	"github.com/flotilla-sh/flotilla/internal/steps"
 )
+
+// crowdedWait is how long to wait for room on nodes that are full.
+const crowdedWait = time.Minute
 
 // Snapshot is what a pass looks at.
 type Snapshot struct {
@@ -45,6 +49,7 @@ func MakePlan(s Snapshot) Plan {
 	slices.SortFunc(nodes, func(a, b *v1beta1.NodeImage) int { return compare(a.Name, b.Name) })
 	var p Plan
 	var due []*v1beta1.NodeImage
+	crowded := 0
 	for _, node := range nodes {
 		switch phaseOf(node, s) {
 		case succeeded:
@@ -56,7 +61,11 @@ func MakePlan(s Snapshot) Plan {
 			p.Status.Active++
 			p.Pulling = append(p.Pulling, node)
 		case unasked:
-			due = append(due, node)
+			if full(node, s) {
+				crowded++
+			} else {
+				due = append(due, node)
+			}
 		}
 	}
 	p.Status.Desired = int32(len(nodes)) //nolint:gosec // a cluster has not so many nodes
@@ -66,8 +75,24 @@ func MakePlan(s Snapshot) Plan {
 	}
 	if p.end(s); p.Status.CompletionTime == nil {
 		p.Ask = due[:min(len(due), max(0, parallelism(s.Job)-int(p.Status.Active)))]
+		p.tellCrowded(crowded)
 	}
 	return p
+}
+
+// full tells that a node's NodeImage takes no further image, and does not have this one. It would refuse it, and hold up
+// the nodes after it.
+func full(node *v1beta1.NodeImage, s Snapshot) bool {
+	_, there := node.Spec.Images[s.Image.Name]
+	return !there && len(node.Spec.Images) >= v1beta1.MostImagesOfNode
+}
+
+// tellCrowded says that some nodes are full. No event tells this job when the images of others go.
+func (p *Plan) tellCrowded(nodes int) {
+	if nodes > 0 {
+		p.Status.Message += fmt.Sprintf("; %d of its nodes pull %d images already", nodes, v1beta1.MostImagesOfNode)
+		p.Wait = steps.Sooner(p.Wait, crowdedWait)
+	}
 }
 
 // end decides whether the job is over, and how that is told.

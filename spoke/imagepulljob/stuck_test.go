@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/flotilla-sh/flotilla/apis/apps/v1beta1"
+	"github.com/flotilla-sh/flotilla/apis/validation"
 )
 
 // A job whose secrets cannot be copied asks no node, but it counts those it asked before, and its deadline holds.
@@ -76,6 +78,47 @@ func TestAJobThatCannotCopyEndsAllTheSame(t *testing.T) {
 			}
 			if tc.phases[1] == "none" && len(last.Spec.Images) > 0 {
 				t.Error("a node was asked without the secrets")
+			}
+		})
+	}
+}
+
+// A node whose NodeImage takes no further image would refuse it again and again. The job goes on with the others, says
+// what it waits for, and looks again: nothing tells a job that is not there yet that others went.
+func TestFullNodesHoldUpNoOther(t *testing.T) {
+	full := func(name string, images int, with ...string) *v1beta1.NodeImage {
+		out := &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		out.Spec.Images = map[string]v1beta1.ImageSpec{}
+		for _, image := range with {
+			out.Spec.Images[image] = v1beta1.ImageSpec{}
+		}
+		for i := len(with); i < images; i++ {
+			out.Spec.Images[fmt.Sprint("image-", i)] = v1beta1.ImageSpec{}
+		}
+		return out
+	}
+	free := &v1beta1.NodeImage{ObjectMeta: metav1.ObjectMeta{Name: "z"}}
+	for name, tc := range map[string]struct {
+		first   *v1beta1.NodeImage
+		ask     string
+		message string
+		wait    time.Duration
+	}{
+		"full":                        {full("a", 256), "z", "job is running, progress 0.0%; 1 of its nodes pull 256 images already", time.Minute},
+		"room for one":                {full("a", 255), "a", "job is running, progress 0.0%", 0},
+		"full, has it with other tag": {full("a", 256, "nginx"), "a", "job is running, progress 0.0%", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := MakePlan(snapshot(job("j", nil), free, tc.first))
+			if len(p.Ask) != 1 || p.Ask[0].Name != tc.ask || p.Status.Message != tc.message || p.Wait != tc.wait || p.Status.Desired != 2 {
+				t.Errorf("%+v", p)
+			}
+			for _, n := range p.Ask {
+				asked := n.DeepCopy()
+				Ask(asked, snapshot(job("j", nil)), Terms{})
+				if problems := validation.ValidateNodeImage(n, asked); len(problems) > 0 {
+					t.Error(problems)
+				}
 			}
 		})
 	}

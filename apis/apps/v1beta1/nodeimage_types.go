@@ -167,6 +167,9 @@ type SyncStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
+// MostImagesOfNode is how many images a NodeImage may have.
+const MostImagesOfNode = 256
+
 // Messages of tags that the spoke gave up because their node did not.
 const (
 	// ImageNodeSilentMessage: the node's agent said nothing of the tag for ten minutes.
