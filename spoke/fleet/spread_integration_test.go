@@ -6,6 +6,7 @@
 package fleet
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -22,6 +23,18 @@ import (
 // spreadSetText is the CloneSet of the WorkloadSpread as the hub renders it.
 const spreadSetText = `{apiVersion: apps.kruise.io/v1beta1, kind: CloneSet, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "web:v1"}]}}}}`
 
+// newestEpoch is that of the slices there are: specs before this one may have raised it, and nothing is deleted on the word of
+// an older one.
+func newestEpoch(ctx context.Context) (newest int64) {
+	GinkgoHelper()
+	var all fleetv1alpha1.FleetSliceList
+	Expect(hubAdmin.List(ctx, &all)).To(Succeed())
+	for i := range all.Items {
+		newest = max(newest, all.Items[i].Spec.Epoch)
+	}
+	return max(newest, 1)
+}
+
 var _ = Describe("The fleet agent, given a WorkloadSpread beside a workload", func() {
 	var w *world
 	BeforeEach(func() {
@@ -32,6 +45,7 @@ var _ = Describe("The fleet agent, given a WorkloadSpread beside a workload", fu
 
 	It("lets the workload wait for its WorkloadSpread, and reports of both", func() {
 		s := w.slice("spread", spreadSetText, numbersBySubset{"": 3}, nil)
+		s.Spec.Epoch = newestEpoch(w.ctx)
 		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(spreadText)))
 		w.create(s)
 		spread, set := &appsv1beta1.WorkloadSpread{}, &appsv1beta1.CloneSet{}
@@ -80,6 +94,7 @@ var _ = Describe("The fleet agent, given a WorkloadSpread beside a workload", fu
 		there := parse(GinkgoTB(), w.text(strings.ReplaceAll(spreadSetText, "web:v1", "web:theirs")))
 		Expect(memberAdmin.Create(w.ctx, there)).To(Succeed())
 		s := w.slice("spread", spreadSetText, numbersBySubset{"": 3}, nil)
+		s.Spec.Epoch = newestEpoch(w.ctx)
 		s.Spec.Objects = append(s.Spec.Objects, raw(GinkgoTB(), w.text(spreadText)))
 		w.create(s)
 		Expect(w.applied(s, "Conflict")).To(ContainSubstring("image"))
